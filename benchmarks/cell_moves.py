@@ -41,18 +41,24 @@ TABLES = """
 select c.relname from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'tenant'
 where c.relnamespace = %s::regnamespace and c.relkind = 'v' order by 1
 """
-DIGEST = "select count(*), md5(string_agg(t::text, e'\\n' order by t::text)) from {} t where tenant = %s"
+DIGEST = (
+    "select count(*), md5(string_agg(t::text, e'\\n' order by t::text)) from {} t where tenant = %s"
+)
 KINDS = ("nothing", "the backend", "the node that it leaves", "the node that it goes to")
 TRIES = 20
 
 
 def main() -> None:
     """Run the moves and print what became of the memories."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--moves", type=int, default=20)
     parser.add_argument("--tenants", type=int, default=4)
     parser.add_argument("--writers", type=int, default=3)
-    parser.add_argument("--memories", type=int, default=200, help="memories that each tenant has at the beginning")
+    parser.add_argument(
+        "--memories", type=int, default=200, help="memories that each tenant has at the beginning"
+    )
     chosen = parser.parse_args()
     logging.disable(logging.WARNING)
     premises = Path(tempfile.mkdtemp(prefix="htm-cells-"))
@@ -109,7 +115,10 @@ class _Run:
                 now = self._digests()
                 self.differing += [name for name in before if now[name] != before[name]]
                 took = time.monotonic() - began
-                print(f"{number + 1}: {kind}, {took:.1f} s, {self.writers.said:,} memories", flush=True)
+                print(
+                    f"{number + 1}: {kind}, {took:.1f} s, {self.writers.said:,} memories",
+                    flush=True,
+                )
         self._report(cells, kinds, attempts, times)
         rows = sum(count for count, _ in before.values())
         there = sum(count > 0 for count, _ in before.values())
@@ -124,7 +133,9 @@ class _Run:
             names = [str(name) for (name,) in admin.execute(TABLES, [CELL]).fetchall()]
             digests: dict[str, tuple[Any, ...]] = {}
             for name in names:
-                row = admin.execute(sql.SQL(DIGEST).format(sql.Identifier(CELL, name)), [STILL]).fetchone()
+                row = admin.execute(
+                    sql.SQL(DIGEST).format(sql.Identifier(CELL, name)), [STILL]
+                ).fetchone()
                 assert row is not None  # an aggregate has one row
                 digests[name] = row
         return digests
@@ -137,7 +148,11 @@ class _Run:
             ended = threading.Event()
             asked = threading.Thread(target=self._ask, args=(target, ended))
             asked.start()
-            if kind != KINDS[0] and attempt == 1 and not ended.wait(self.chance.uniform(0.0, 1.1 * usual)):
+            if (
+                kind != KINDS[0]
+                and attempt == 1
+                and not ended.wait(self.chance.uniform(0.0, 1.1 * usual))
+            ):
                 self._disturb(kind, source, target)
             asked.join()
             if self.cluster.home("htm_b") is target:
@@ -150,7 +165,9 @@ class _Run:
         try:
             with self.cluster.coordinator.admin() as admin:
                 admin.execute("set application_name = 'mover'")
-                admin.execute("select citus_schema_move('htm_b_tables', %s, %s)", [HOST, target.port])
+                admin.execute(
+                    "select citus_schema_move('htm_b_tables', %s, %s)", [HOST, target.port]
+                )
         except psycopg.Error as error:
             print(f"   {str(error).splitlines()[0][:150]}", flush=True)
         finally:
@@ -158,7 +175,9 @@ class _Run:
 
     def _disturb(self, kind: str, source: Cluster, target: Cluster) -> None:
         if kind == KINDS[1]:
-            self.cluster.ask("select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'mover'")
+            self.cluster.ask(
+                "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'mover'"
+            )
             return
         node = source if kind == KINDS[2] else target
         self.writers.disturbed.set()

@@ -36,14 +36,24 @@ MOVER = "mover"
 
 def main() -> None:
     """Run the moves and print what became of the memories."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--moves", type=int, default=40)
-    parser.add_argument("--splits", type=int, default=0, help="instead: splits of a hot cell, and as many ways back")
+    parser.add_argument(
+        "--splits", type=int, default=0, help="instead: splits of a hot cell, and as many ways back"
+    )
     parser.add_argument("--tenants", type=int, default=6)
     parser.add_argument("--writers", type=int, default=4)
-    parser.add_argument("--kills", type=float, default=0.5, help="the share of attempts whose process is killed")
-    parser.add_argument("--memories", type=int, default=300, help="memories that each tenant has at the beginning")
-    parser.add_argument("--seconds", type=float, default=1e9, help="begin no further move after so long")
+    parser.add_argument(
+        "--kills", type=float, default=0.5, help="the share of attempts whose process is killed"
+    )
+    parser.add_argument(
+        "--memories", type=int, default=300, help="memories that each tenant has at the beginning"
+    )
+    parser.add_argument(
+        "--seconds", type=float, default=1e9, help="begin no further move after so long"
+    )
     parser.add_argument(f"--{MOVER}", help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     logging.disable(logging.WARNING)
@@ -72,7 +82,9 @@ def _move_as_told(schema: str) -> None:
         began = time.monotonic()
         try:
             answer = _done(cells, what, name, cell)
-        except StorageError as error:  # its server ended what an earlier mover had begun a moment ago
+        except (
+            StorageError
+        ) as error:  # its server ended what an earlier mover had begun a moment ago
             answer = {"error": str(error)}
         print(json.dumps(answer | {"seconds": time.monotonic() - began}), flush=True)
 
@@ -114,7 +126,9 @@ class _Run:
         for tenant in self.tenants:
             self.writers.fill(tenant, self.chosen.memories)
         with self.writers.running(self.chosen.writers):
-            moves, kills, answers = self._splits(cells) if self.chosen.splits else self._moves(cells)
+            moves, kills, answers = (
+                self._splits(cells) if self.chosen.splits else self._moves(cells)
+            )
         self._report(cells, moves, kills, answers)
 
     def _moves(self, cells: Cells) -> tuple[int, int, list[dict[str, float]]]:
@@ -129,7 +143,9 @@ class _Run:
                 """True if a move had ended when its process was killed."""
                 return not cells.pending_moves() and cells.where(tenant) == cell
 
-            killed, answer = self._until_done(f"tenant {tenant} {cell}", usual=usual, is_done=is_done)
+            killed, answer = self._until_done(
+                f"tenant {tenant} {cell}", usual=usual, is_done=is_done
+            )
             kills += killed
             answers += [answer] if answer else []
             moves += 1
@@ -142,9 +158,13 @@ class _Run:
         """Split home into b, and move all tenants of b back home."""
         kills, answers = 0, list[dict[str, float]]()
         for number in range(2 * self.chosen.splits):
-            what, source, target = ("split", "home", "b") if number % 2 == 0 else ("drain", "b", "home")
+            what, source, target = (
+                ("split", "home", "b") if number % 2 == 0 else ("drain", "b", "home")
+            )
             usual = statistics.median(each["seconds"] for each in answers) if answers else 5.0
-            killed, answer = self._until_done(f"{what} {source} {target}", usual=usual, is_done=lambda: False)
+            killed, answer = self._until_done(
+                f"{what} {source} {target}", usual=usual, is_done=lambda: False
+            )
             kills += killed
             answers += [answer] if answer else []
             here = {cell: sum(each.rows for each in cells.tenants(cell)) for cell in ("home", "b")}
@@ -153,7 +173,9 @@ class _Run:
         self._end_movers()
         return 2 * self.chosen.splits, kills, answers
 
-    def _until_done(self, line: str, *, usual: float, is_done: Callable[[], bool]) -> tuple[int, dict[str, float]]:
+    def _until_done(
+        self, line: str, *, usual: float, is_done: Callable[[], bool]
+    ) -> tuple[int, dict[str, float]]:
         """Tell a mover, kill it at a random moment or not, and then tell the next one; gives the kills and what was answered."""
         kills = 0
         while True:
@@ -164,7 +186,9 @@ class _Run:
             mover.stdin.flush()
             timer = None
             if self.chance.random() < self.chosen.kills:
-                timer = threading.Timer(self.chance.uniform(0, 1.1 * usual), mover.send_signal, [signal.SIGKILL])
+                timer = threading.Timer(
+                    self.chance.uniform(0, 1.1 * usual), mover.send_signal, [signal.SIGKILL]
+                )
                 timer.start()
             reply = mover.stdout.readline()
             if timer is not None:
@@ -202,7 +226,9 @@ class _Run:
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
         )  # fmt: skip
 
-    def _report(self, cells: Cells, moves: int, kills: int, answers: list[dict[str, float]]) -> None:
+    def _report(
+        self, cells: Cells, moves: int, kills: int, answers: list[dict[str, float]]
+    ) -> None:
         left = sum(
             each.tenant == tenant
             for tenant in self.tenants
@@ -210,7 +236,9 @@ class _Run:
             if name != cells.where(tenant)
             for each in cells.tenants(name)
         )
-        print(f"moves {moves}, of which movers were killed {kills} times; {len(cells.pending_moves())} are not done")
+        print(
+            f"moves {moves}, of which movers were killed {kills} times; {len(cells.pending_moves())} are not done"
+        )
         print(f"tenants of which something was left behind: {left}")
         print(*self.writers.report(), sep="\n")
         for what in ("seconds", "waited", "passes", "rows", "tenants"):

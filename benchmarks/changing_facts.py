@@ -51,7 +51,9 @@ class Counts:
     among_hits: int = 0  # it is among the hits
     above: int = 0  # it stands above every former one
     reachable: int = 0  # a former one is a hit, or stands beside one as "formerly"
-    then: int = 0  # it is found as of right before the present one was said, and the present one is not
+    then: int = (
+        0  # it is found as of right before the present one was said, and the present one is not
+    )
     beside: int = 0  # it says that it is a former one
     milliseconds: list[float] = field(default_factory=list)
 
@@ -59,40 +61,70 @@ class Counts:
         """As a row of a table."""
         counts = (self.first, self.among_hits, self.above, self.reachable, self.then, self.beside)
         typical = sorted(self.milliseconds)[len(self.milliseconds) // 2]
-        return f"| {name} | " + " | ".join(share(each, self.of) for each in counts) + f" | {typical:.1f} |"
+        return (
+            f"| {name} | "
+            + " | ".join(share(each, self.of) for each in counts)
+            + f" | {typical:.1f} |"
+        )
 
 
 def main() -> None:
     """Remember everything, ask every question in each way, and print a table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("path", type=Path, nargs="?")
     parser.add_argument("--written", action="store_true", help="this project's own dialogues")
-    parser.add_argument("--held-out", action="store_true", help="those of an author from whom nothing was learned")
+    parser.add_argument(
+        "--held-out", action="store_true", help="those of an author from whom nothing was learned"
+    )
     parser.add_argument("--longmemeval", type=Path, metavar="PATH")
     parser.add_argument(
-        "--others", type=int, metavar="N", help="sessions without evidence at most; all of them by default"
+        "--others",
+        type=int,
+        metavar="N",
+        help="sessions without evidence at most; all of them by default",
     )
-    parser.add_argument("--cache", type=Path, help="a file that caches the model's vectors between runs")
+    parser.add_argument(
+        "--cache", type=Path, help="a file that caches the model's vectors between runs"
+    )
     args = parser.parse_args()
-    if (args.path is None) + (not args.written) + (not args.held_out) + (args.longmemeval is None) != 3:
+    if (args.path is None) + (not args.written) + (not args.held_out) + (
+        args.longmemeval is None
+    ) != 3:
         parser.error("expected one of PATH, --written, --held-out and --longmemeval PATH")
     with home(None):
         if args.longmemeval:
             embedder = CachedEmbedder(args.cache) if args.cache else None
-            ask_longmemeval(retrieval_sets.longmemeval(args.longmemeval), embedder, others=args.others)
+            ask_longmemeval(
+                retrieval_sets.longmemeval(args.longmemeval), embedder, others=args.others
+            )
         elif args.written or args.held_out:
             chosen = dialogues.by_others(held_out=True) if args.held_out else dialogues.written()
-            changing = (each for each in chosen if any(one.kind == dialogues.PRESENT for one in each.asked))
+            changing = (
+                each for each in chosen if any(one.kind == dialogues.PRESENT for one in each.asked)
+            )
             ask_dialogues([row for each in changing for row in as_rows(each)])
         else:
-            ask_dialogues([json.loads(line) for line in args.path.read_text("utf-8").splitlines() if line.strip()])
+            ask_dialogues(
+                [
+                    json.loads(line)
+                    for line in args.path.read_text("utf-8").splitlines()
+                    if line.strip()
+                ]
+            )
         shutdown()
 
 
 def as_rows(dialogue: dialogues.Dialogue) -> Iterator[dict[str, Any]]:
     """The first question for the present value of a dialogue, as a row of a file."""
     messages = [
-        {"at": each.at.isoformat(), "session": str(each.session), "role": each.role, "content": each.content}
+        {
+            "at": each.at.isoformat(),
+            "session": str(each.session),
+            "role": each.role,
+            "content": each.content,
+        }
         for each in dialogue.messages
     ]
     former = [place for place, each in enumerate(dialogue.messages) if each.mark == dialogues.PAST]
@@ -142,10 +174,16 @@ class Evidence:
     def row(self, kind: str, name: str) -> str:
         """As a row of a table."""
         counts = (self.first, self.above, self.among_hits, self.any_first)
-        return f"| {kind} | {name} | {self.of} | " + " | ".join(share(each, self.of) for each in counts) + " |"
+        return (
+            f"| {kind} | {name} | {self.of} | "
+            + " | ".join(share(each, self.of) for each in counts)
+            + " |"
+        )
 
 
-def ask_longmemeval(cases: Iterable[Case], embedder: CachedEmbedder | None, *, others: int | None) -> None:
+def ask_longmemeval(
+    cases: Iterable[Case], embedder: CachedEmbedder | None, *, others: int | None
+) -> None:
     """Print the table of LongMemEval's questions, one memory for each."""
     counts = {(kind, name): Evidence() for kind in KINDS for name in ("nothing", "the reader")}
     for case in cases:
@@ -202,7 +240,9 @@ def remember(rows: Sequence[dict[str, Any]], settings: Settings) -> None:
     with Memory("bench", tenant="changing", settings=settings) as memory:
         memory.flush()
     seconds = time.perf_counter() - begun
-    print(f"{len(rows)} dialogues, {len(nodes)} texts; {len(nodes) / seconds:.0f} texts a second are compared\n")
+    print(
+        f"{len(rows)} dialogues, {len(nodes)} texts; {len(nodes) / seconds:.0f} texts a second are compared\n"
+    )
 
 
 def ask(row: dict[str, Any], settings: Settings, counts: Counts, *, reader: bool) -> None:
@@ -210,28 +250,39 @@ def ask(row: dict[str, Any], settings: Settings, counts: Counts, *, reader: bool
     texts = [each["content"] for each in row["messages"]]
     present, former = texts[row["present_message"]], {texts[at] for at in row["former_messages"]}
     at = datetime.fromisoformat(row["question_at"])
-    with Memory("bench", tenant="changing", user=row["id"], settings=settings, clock=lambda: at) as memory:
+    with Memory(
+        "bench", tenant="changing", user=row["id"], settings=settings, clock=lambda: at
+    ) as memory:
         memory.recall(row["question"], limit=LIMIT, hold=False, reader=reader)
         begun = time.perf_counter()
         hits = memory.recall(row["question"], limit=LIMIT, hold=False, reader=reader).hits
         counts.milliseconds.append((time.perf_counter() - begun) * 1e3)
         present_at = datetime.fromisoformat(row["messages"][row["present_message"]]["at"])
         before = present_at - timedelta(microseconds=1)
-        then = {hit.content for hit in memory.recall(row["question"], limit=LIMIT, hold=False, as_of=before)}
+        then = {
+            hit.content
+            for hit in memory.recall(row["question"], limit=LIMIT, hold=False, as_of=before)
+        }
     places = {hit.content: place for place, hit in reversed(list(enumerate(hits)))}
     counts.of += 1
     counts.first += bool(hits) and hits[0].content == present
     counts.among_hits += present in places
     counts.then += present not in then and not former.isdisjoint(then)
-    counts.above += present in places and all(places[present] < places.get(each, LIMIT) for each in former)
+    counts.above += present in places and all(
+        places[present] < places.get(each, LIMIT) for each in former
+    )
     counts.reachable += any(each in places or each in _beside(hits) for each in former)
     counts.beside += any(each in _beside(hits) for each in former)
 
 
 def with_fewer(case: Case, others: int) -> Case:
     """A case with the sessions that have evidence, and the first `others` of those that have none."""
-    evidence = {session for question in case.questions for session in question.gold[retrieval_sets.SESSION]}
-    rest = list(dict.fromkeys(each.session for each in case.messages if each.session not in evidence))
+    evidence = {
+        session for question in case.questions for session in question.gold[retrieval_sets.SESSION]
+    }
+    rest = list(
+        dict.fromkeys(each.session for each in case.messages if each.session not in evidence)
+    )
     kept = evidence.union(rest[:others])
     return replace(case, messages=[each for each in case.messages if each.session in kept])
 

@@ -58,10 +58,18 @@ def sentence(chance: random.Random) -> str:
 def filled(url: str, memories: int, addresses: str) -> Memory:
     """A memory of a tenant of its own with so many memories, and their vectors."""
     settings = Settings(worker="thread", node_addresses=addresses or ())  # type: ignore[arg-type]  # pydantic makes pairs of it
-    memory = Memory("atlas", url=url, tenant=f"bench-{uuid4().hex[:8]}", embedder=HashEmbedder(), settings=settings)
+    memory = Memory(
+        "atlas",
+        url=url,
+        tenant=f"bench-{uuid4().hex[:8]}",
+        embedder=HashEmbedder(),
+        settings=settings,
+    )
     chance = random.Random(1)
     for start in range(0, memories, 500):
-        memory.remember_many([{"content": sentence(chance)} for _ in range(min(500, memories - start))])
+        memory.remember_many(
+            [{"content": sentence(chance)} for _ in range(min(500, memories - start))]
+        )
     assert memory.flush(timeout=600)
     return memory
 
@@ -84,16 +92,24 @@ def compare_here(args: argparse.Namespace) -> None:
         premises = Path(folder)
         premises.chmod(0o755)
         trusted = citus.coordinator.authority
-        settings = {name: value for name, value in SETTINGS.items() if "citus" not in f"{name} {value}"}
+        settings = {
+            name: value for name, value in SETTINGS.items() if "citus" not in f"{name} {value}"
+        }
         plain = Cluster(programs.oldest(), Path(tempfile.mkdtemp(dir=premises)), trusted, settings)
         plain.build()
         plain.start()
         plain.prepare()
-        pooler = Pooler(programs.pgbouncer(), citus.home(), Path(tempfile.mkdtemp(dir=premises)), sessions=8)
+        pooler = Pooler(
+            programs.pgbouncer(), citus.home(), Path(tempfile.mkdtemp(dir=premises)), sessions=8
+        )
         pooler.start()
         try:
             # Another way to write the same url, so that the process keeps pools of its own for it.
-            urls = [plain.dsn(), citus.coordinator.dsn(), citus.coordinator.dsn(application_name="through")]
+            urls = [
+                plain.dsn(),
+                citus.coordinator.dsn(),
+                citus.coordinator.dsn(application_name="through"),
+            ]
             through = f"{HOST}:{citus.home().port}={HOST}:{pooler.port}"
             compare(args, urls, through, servers=[plain, citus.home()])
         finally:
@@ -102,7 +118,9 @@ def compare_here(args: argparse.Namespace) -> None:
             plain.remove()
 
 
-def compare(args: argparse.Namespace, urls: Sequence[str], through: str, *, servers: Sequence[Cluster] = ()) -> None:
+def compare(
+    args: argparse.Namespace, urls: Sequence[str], through: str, *, servers: Sequence[Cluster] = ()
+) -> None:
     """Measure verbs by each url, and print the medians with their ratios to the first; `through` are the third one's addresses.
 
     The `servers` get the statistics that autovacuum would make, sooner on one of them than on the other.
@@ -119,7 +137,9 @@ def compare(args: argparse.Namespace, urls: Sequence[str], through: str, *, serv
             for name, verb in verbs(memories[place], turn).items():
                 begun = time.perf_counter()
                 verb()
-                took.setdefault(name, [[] for _ in memories])[place].append(time.perf_counter() - begun)
+                took.setdefault(name, [[] for _ in memories])[place].append(
+                    time.perf_counter() - begun
+                )
     for name, places in took.items():
         warm = [sorted(times[len(times) // 10 :]) for times in places]
         halves = [statistics.median(times) for times in warm]
@@ -158,7 +178,12 @@ class Client:
         """Its memory, which makes vectors before a verb returns."""
         settings = Settings(schema=self.schema, worker="off", auto_migrate=False)
         return Memory(
-            "atlas", url=self.url, tenant=self.tenant, embedder=HashEmbedder(), embed="now", settings=settings
+            "atlas",
+            url=self.url,
+            tenant=self.tenant,
+            embedder=HashEmbedder(),
+            embed="now",
+            settings=settings,
         )
 
     def work(self, together: Callable[[], object]) -> tuple[list[float], list[float]]:
@@ -169,7 +194,9 @@ class Client:
             together()
             end = time.monotonic() + self.seconds
             while (begun := time.monotonic()) < end:
-                memory.remember(f"{sentence(chance)} {self.number} {len(took[0])}", session=f"s{self.number}")
+                memory.remember(
+                    f"{sentence(chance)} {self.number} {len(took[0])}", session=f"s{self.number}"
+                )
                 took[0].append(time.monotonic() - begun)
                 begun = time.monotonic()
                 memory.recall(" ".join(chance.sample(WORDS, 3)), hold=False)
@@ -205,7 +232,9 @@ def server_seconds(nodes: Sequence[Cluster]) -> float:
 
 
 def _below(process: int) -> list[int]:
-    return [int(each) for each in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
+    return [
+        int(each) for each in Path(f"/proc/{process}/task/{process}/children").read_text().split()
+    ]
 
 
 def install(citus: CitusCluster, memories: int) -> list[Client]:
@@ -217,7 +246,9 @@ def install(citus: CitusCluster, memories: int) -> list[Client]:
         chance = random.Random(1)
         with client.memory() as memory:
             for start in range(0, memories, 250):
-                memory.remember_many([{"content": sentence(chance)} for _ in range(min(250, memories - start))])
+                memory.remember_many(
+                    [{"content": sentence(chance)} for _ in range(min(250, memories - start))]
+                )
         clients.append(client)
     return clients
 
@@ -249,7 +280,9 @@ def throughput(args: argparse.Namespace) -> None:
                     begun = server_seconds(citus.nodes)
                     answers = pool.map(_work, clients, chunksize=1)
                     used = server_seconds(citus.nodes) - begun
-                remembered, recalled = (sorted(itertools.chain(*(each[place] for each in answers))) for place in (0, 1))
+                remembered, recalled = (
+                    sorted(itertools.chain(*(each[place] for each in answers))) for place in (0, 1)
+                )
                 count = len(remembered) + len(recalled)
                 print(
                     f"round {round_ + 1}, {nodes} nodes: {len(remembered) / args.seconds:6.1f} remember/s, p50"
@@ -264,7 +297,11 @@ def moves(args: argparse.Namespace) -> None:
     with cluster() as citus:
         settings = Settings(worker="off")
         with Memory(
-            "atlas", url=citus.coordinator.dsn(), tenant="bench", embedder=HashEmbedder(), settings=settings
+            "atlas",
+            url=citus.coordinator.dsn(),
+            tenant="bench",
+            embedder=HashEmbedder(),
+            settings=settings,
         ) as memory:
             took: dict[str, list[float]] = {"citus_schema_move": [], "citus_rebalance_start": []}
             with talking(memory) as talk:
@@ -288,7 +325,9 @@ def moves(args: argparse.Namespace) -> None:
 
 def main() -> None:
     """Do what is asked for."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("urls", nargs="*")
     parser.add_argument("--memories", type=int, default=5_000)
     parser.add_argument("--turns", type=int, default=300)

@@ -61,7 +61,9 @@ class Claimed:
 
 def main() -> None:
     """Measure each number of jobs, tenants and workers, and print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--waiting", type=int, nargs="+", default=[1_000, 100_000, 1_000_000])
     parser.add_argument("--tenants", type=int, nargs="+", default=[1, 10_000])
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 4])
@@ -93,7 +95,9 @@ def main() -> None:
         for waiting in args.waiting:
             for tenants in args.tenants:
                 for workers in args.workers:
-                    row = _row(database, waiting, min(tenants, waiting), workers, snapshot=args.snapshot)
+                    row = _row(
+                        database, waiting, min(tenants, waiting), workers, snapshot=args.snapshot
+                    )
                     print(*row, sep="\t", file=sys.stderr, flush=True)
                     table.add_row(*row)
         Console(width=150).print(table)
@@ -102,12 +106,16 @@ def main() -> None:
         shutdown()
 
 
-def _row(database: Database, waiting: int, tenants: int, workers: int, *, snapshot: bool) -> list[str]:
+def _row(
+    database: Database, waiting: int, tenants: int, workers: int, *, snapshot: bool
+) -> list[str]:
     with database.owner() as connection:
         connection.execute("truncate jobs")
         # The jobs are of no nodes. A claim and its end read none either.
         connection.execute("alter table jobs drop constraint if exists jobs_tenant_node_id_fkey")
-        connection.execute(FILL, {"tenants": tenants, "waiting": waiting, "kind": LANE[0], "model": LANE[1]})
+        connection.execute(
+            FILL, {"tenants": tenants, "waiting": waiting, "kind": LANE[0], "model": LANE[1]}
+        )
     with _long_transaction(database, begun=snapshot):
         first = _pages(database)
         began = time.perf_counter()
@@ -176,7 +184,9 @@ def _explained(database: Database, form: str) -> str:
     }  # fmt: skip
     with database.transaction("", role="htm_worker") as connection:
         with connection.transaction(force_rollback=True):
-            connection.execute(load("db/jobs")["claim"], values)  # a session's first one plans its statements
+            connection.execute(
+                load("db/jobs")["claim"], values
+            )  # a session's first one plans its statements
         rows = connection.execute(
             f"explain (analyze, buffers, format {form}) " + load("db/jobs")["claim"], values
         ).fetchall()

@@ -39,15 +39,21 @@ DRAWS = 10_000
 
 def main() -> None:
     """Answer with both, and print a table for each set and unit."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("before", help="a commit, or a file of benchmarks.retrieval --out")
     parser.add_argument("after", help="the same")
-    parser.add_argument("--systems", nargs=2, default=(HTM, HTM), metavar="NAME", help="which system of each")
+    parser.add_argument(
+        "--systems", nargs=2, default=(HTM, HTM), metavar="NAME", help="which system of each"
+    )
     args, further = parser.parse_known_args()
     with results(args.before, further) as one, results(args.after, further) as other:
         names = [name for name in one if name in other]
         if not names:
-            parser.error(f"expected the same sets from both, got {', '.join(one)} and {', '.join(other)}")
+            parser.error(
+                f"expected the same sets from both, got {', '.join(one)} and {', '.join(other)}"
+            )
         for name in names:
             for table in tables(one[name], other[name], systems=tuple(args.systems)):
                 Console(width=130).print(table)
@@ -63,7 +69,9 @@ def results(source: str, further: Sequence[str]) -> Iterator[dict[str, Any]]:
     try:
         commit = git("rev-parse", "--verify", f"{source}^{{commit}}")
     except subprocess.CalledProcessError:
-        raise SystemExit(f"expected a commit or a file of benchmarks.retrieval --out, got {source}") from None
+        raise SystemExit(
+            f"expected a commit or a file of benchmarks.retrieval --out, got {source}"
+        ) from None
     with tempfile.TemporaryDirectory(prefix="htm-compare-") as folder:
         tree = Path(folder) / "tree"
         git("worktree", "add", "--detach", str(tree), commit)
@@ -73,7 +81,10 @@ def results(source: str, further: Sequence[str]) -> Iterator[dict[str, Any]]:
                 [sys.executable, "-m", "benchmarks.retrieval", *further, "--out", str(out)],
                 cwd=tree, env=os.environ | {"PYTHONPATH": str(tree)}, check=True, stdout=subprocess.DEVNULL,
             )  # fmt: skip
-            loaded = [json.loads(path.read_text("utf-8")) for path in sorted(Path(folder).glob("answers-*.json"))]
+            loaded = [
+                json.loads(path.read_text("utf-8"))
+                for path in sorted(Path(folder).glob("answers-*.json"))
+            ]
             yield {each["set"]: each for each in loaded}
         finally:
             git("worktree", "remove", "--force", str(tree))
@@ -81,35 +92,58 @@ def results(source: str, further: Sequence[str]) -> Iterator[dict[str, Any]]:
 
 def git(*words: str) -> str:
     """Return the output of git in this project."""
-    return subprocess.run(["git", *words], cwd=ROOT, check=True, capture_output=True, text=True).stdout.strip()
+    return subprocess.run(
+        ["git", *words], cwd=ROOT, check=True, capture_output=True, text=True
+    ).stdout.strip()
 
 
-def tables(one: Mapping[str, Any], other: Mapping[str, Any], *, systems: tuple[str, str]) -> Iterator[Table]:
+def tables(
+    one: Mapping[str, Any], other: Mapping[str, Any], *, systems: tuple[str, str]
+) -> Iterator[Table]:
     """A table for each unit: each measure of all questions, and one measure of each kind."""
     before, after = one["rankings"][systems[0]], other["rankings"][systems[1]]
     asked = [id for id in before if id in after]
     kinds = other.get("kinds") or one.get("kinds") or {}
-    sessions = {id: {**one["sessions"].get(id, {}), **other["sessions"].get(id, {})} for id in asked}
+    sessions = {
+        id: {**one["sessions"].get(id, {}), **other["sessions"].get(id, {})} for id in asked
+    }
     for unit in sorted({unit for gold in one["gold"].values() for unit in gold}):
         rows = {
             id: pair
             for id in asked
             if (
                 pair := _pair(
-                    one["gold"][id].get(unit), before[id], after[id], sessions[id] if unit == SESSION else None
+                    one["gold"][id].get(unit),
+                    before[id],
+                    after[id],
+                    sessions[id] if unit == SESSION else None,
                 )
             )
         }
         if not rows:
             continue
-        table = Table(title=f"{one['set']}, by {unit}: {systems[0]} of the first → {systems[1]} of the second, in %")
-        for column in ("measure", "questions", "before", "after", "difference (95 %)", "better", "worse", "p"):
+        table = Table(
+            title=f"{one['set']}, by {unit}: {systems[0]} of the first → {systems[1]} of the second, in %"
+        )
+        for column in (
+            "measure",
+            "questions",
+            "before",
+            "after",
+            "difference (95 %)",
+            "better",
+            "worse",
+            "p",
+        ):
             table.add_column(column, justify="left" if column == "measure" else "right")
         for measure in MEASURES:
             table.add_row(measure, *compared(list(rows.values()), measure))
         table.add_section()
         for kind in sorted({kinds.get(id, "") for id in rows} - {""}):
-            table.add_row(f"{BY_KIND}, {kind}", *compared([rows[id] for id in rows if kinds.get(id) == kind], BY_KIND))
+            table.add_row(
+                f"{BY_KIND}, {kind}",
+                *compared([rows[id] for id in rows if kinds.get(id) == kind], BY_KIND),
+            )
         yield table
 
 
@@ -127,7 +161,9 @@ def _pair(
     return measured(frozenset(gold), before), measured(frozenset(gold), after)
 
 
-def compared(rows: Sequence[tuple[Mapping[str, float], Mapping[str, float]]], measure: str) -> list[str]:
+def compared(
+    rows: Sequence[tuple[Mapping[str, float], Mapping[str, float]]], measure: str
+) -> list[str]:
     """The figures of one measure, as they are shown."""
     before, after = (np.array([row[side][measure] for row in rows]) for side in (0, 1))
     difference = after - before

@@ -50,7 +50,9 @@ class CachedEmbedder:
 
 def main() -> None:
     """Fill, measure, and print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--locomo", type=Path, required=True)
     parser.add_argument("--questions", type=int, default=60)
     parser.add_argument("--rounds", type=int, default=5)
@@ -68,7 +70,9 @@ def measured(args: argparse.Namespace) -> Table:
     sql: dict[Mode, list[float]] = defaultdict(list)
     whole: dict[Mode, list[float]] = defaultdict(list)
     settings = Settings(worker="off")
-    with Memory("bench", embedder=CachedEmbedder(), settings=settings, clock=lambda: case.now) as memory:
+    with Memory(
+        "bench", embedder=CachedEmbedder(), settings=settings, clock=lambda: case.now
+    ) as memory:
         memory.remember_many(drafts(case.messages))
         memory.flush()
         for number in range(1 + args.rounds):
@@ -80,7 +84,9 @@ def measured(args: argparse.Namespace) -> Table:
                     if number:  # the first round plans and fills caches
                         sql[mode].append(timings.sql)
                         whole[mode].append(taken - timings.embedding)
-    table = Table(title=f"{len(case.messages)} messages, {len(questions)} questions, {args.rounds} rounds, ms")
+    table = Table(
+        title=f"{len(case.messages)} messages, {len(questions)} questions, {args.rounds} rounds, ms"
+    )
     for column in ("mode", "SQL p50 / p95", "verb p50 / p95"):
         table.add_column(column, justify="left" if column == "mode" else "right")
     for mode in get_args(Mode):

@@ -32,9 +32,13 @@ class Corpus:
         words = max(2_000, size // 2)
         self._names = [f"w{number:x}" for number in range(words)]
         weights = 1.0 / np.arange(1, words + 1) ** 0.9
-        self._shares = (weights / weights.sum()).cumsum()  # added up once, and not for each sentence
+        self._shares = (
+            weights / weights.sum()
+        ).cumsum()  # added up once, and not for each sentence
         self._shares /= self._shares[-1]
-        self._centres = self._random.standard_normal((max(8, int(size**0.5)), DIMENSION)).astype(np.float32)
+        self._centres = self._random.standard_normal((max(8, int(size**0.5)), DIMENSION)).astype(
+            np.float32
+        )
 
     def documents(self) -> Iterator[Document]:
         """All documents, in order of time."""
@@ -49,7 +53,9 @@ class Corpus:
     def sentence(self, words: int = 10) -> str:
         """Random words by Zipf's law, and one word that no other sentence has."""
         picks = self._shares.searchsorted(self._random.random(words), side="right")
-        return " ".join(self._names[pick] for pick in picks) + f" n{self._random.integers(1 << 40):x}"
+        return (
+            " ".join(self._names[pick] for pick in picks) + f" n{self._random.integers(1 << 40):x}"
+        )
 
     def vector(self) -> NDArray[np.float32]:
         """A random unit vector near one of the cluster centres."""

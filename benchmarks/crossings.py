@@ -27,21 +27,29 @@ import htm_core
 from benchmarks.corpus import Corpus, RandomEmbedder
 from htm_core import Memory, Settings, shutdown
 
-ROOT = Path(htm_core.__file__).resolve().parents[1]  # PYTHONPATH may name another checkout, to compare
-PACKAGES = tuple(f"{ROOT / package}{os.sep}" for package in ("htm_core", "htm_langchain", "htm_llamaindex"))
+ROOT = (
+    Path(htm_core.__file__).resolve().parents[1]
+)  # PYTHONPATH may name another checkout, to compare
+PACKAGES = tuple(
+    f"{ROOT / package}{os.sep}" for package in ("htm_core", "htm_langchain", "htm_llamaindex")
+)
 
 Crossed = Mapping[str, set[str]]
 
 
 def main() -> None:
     """Call each verb, and print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--names", action="store_true", help="print the functions of each file")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="htm-bench-", ignore_cleanup_errors=True) as home:
         Path(home).chmod(0o755)
         os.environ["HTM_HOME"] = home
-        with Memory("bench", embedder=RandomEmbedder(Corpus(100)), settings=Settings(worker="off")) as memory:
+        with Memory(
+            "bench", embedder=RandomEmbedder(Corpus(100)), settings=Settings(worker="off")
+        ) as memory:
             measured = {name: crossed(call) for name, call in calls(memory).items()}
         shutdown()
     table = Table("verb", "files", "functions")
@@ -53,14 +61,21 @@ def main() -> None:
         for name, files in measured.items():
             console.print(f"\n{name}")
             for file in sorted(files):
-                console.print(f"  {file} ({len(files[file])}): {', '.join(sorted(files[file]))}", highlight=False)
+                console.print(
+                    f"  {file} ({len(files[file])}): {', '.join(sorted(files[file]))}",
+                    highlight=False,
+                )
 
 
 def calls(memory: Memory) -> dict[str, Callable[[], object]]:
     """The calls that are measured, on a memory that has some content and has answered each verb before."""
     memory.remember_many(
         [
-            {"content": f"Clara likes thing {n} and lives in town {n}.", "name": "Clara", "session": "s"}
+            {
+                "content": f"Clara likes thing {n} and lives in town {n}.",
+                "name": "Clara",
+                "session": "s",
+            }
             for n in range(30)
         ]
     )
@@ -70,7 +85,9 @@ def calls(memory: Memory) -> dict[str, Callable[[], object]]:
     memory.context()
     memory.flush()
     return {
-        "recall, hits not held in working memory": lambda: memory.recall("Where does Clara live?", hold=False),
+        "recall, hits not held in working memory": lambda: memory.recall(
+            "Where does Clara live?", hold=False
+        ),
         "recall": lambda: memory.recall("What does Clara like about town 7?"),
         "remember": lambda: memory.remember("A quite new text.", tags=["topic:new"]),
         "context": lambda: memory.context(budget=200),

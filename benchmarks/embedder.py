@@ -46,8 +46,14 @@ def table(rounds: int) -> None:
     for _ in range(rounds):
         for name, form in FORMS.items():
             command = [sys.executable, __file__, "--one", form]
-            runs[name].append(json.loads(subprocess.run(command, cwd=ROOT, capture_output=True, check=True).stdout))
-    print("| form | load s | one ms | batch tokens/s | turns/s | memory MB | cosine |\n|---|---|---|---|---|---|---|")
+            runs[name].append(
+                json.loads(
+                    subprocess.run(command, cwd=ROOT, capture_output=True, check=True).stdout
+                )
+            )
+    print(
+        "| form | load s | one ms | batch tokens/s | turns/s | memory MB | cosine |\n|---|---|---|---|---|---|---|"
+    )
     for name, rows in runs.items():
         low = {key: min(row[key] for row in rows) for key in rows[0]}
         high = {key: max(row[key] for row in rows) for key in rows[0]}
@@ -87,7 +93,11 @@ def opened(form: str) -> Callable[[Sequence[str]], Any]:
     from htm_core.models.minilm.model import MiniLM
 
     kind, _, threads = form.partition(":")
-    return MiniLM(folder, form="int8" if kind == "int8" else "float32", threads=int(threads) if threads else None).embed
+    return MiniLM(
+        folder,
+        form="int8" if kind == "int8" else "float32",
+        threads=int(threads) if threads else None,
+    ).embed
 
 
 def best(run: Callable[[], Any], *, times: int) -> float:
@@ -120,7 +130,9 @@ def worst_cosine(embed: Callable[[Sequence[str]], Any]) -> float:
 
     reference = json.loads((ROOT / "tests/models/minilm_reference.json").read_text("utf-8"))
     expected, came = np.array(reference["vectors"]), embed(reference["texts"]).astype(float)
-    products = (expected * came).sum(1) / np.linalg.norm(expected, axis=1) / np.linalg.norm(came, axis=1)
+    products = (
+        (expected * came).sum(1) / np.linalg.norm(expected, axis=1) / np.linalg.norm(came, axis=1)
+    )
     return float(products.min())
 
 

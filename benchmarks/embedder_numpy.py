@@ -57,11 +57,19 @@ class NumpyMiniLM:
         return np.asarray(total / np.linalg.norm(total, axis=1, keepdims=True))
 
     def layer(self, name: str, states: Array, bias: Array) -> Array:
-        query, key, value = (self.heads(f"{name}.attention.self.{part}", states) for part in ("query", "key", "value"))
+        query, key, value = (
+            self.heads(f"{name}.attention.self.{part}", states)
+            for part in ("query", "key", "value")
+        )
         scores = query @ key.swapaxes(-1, -2) * np.float32((WIDTH // HEADS) ** -0.5) + bias
         scores = np.exp(scores - scores.max(-1, keepdims=True))
-        attended = (scores / scores.sum(-1, keepdims=True) @ value).swapaxes(1, 2).reshape(states.shape)
-        states = self.norm(f"{name}.attention.output", self.linear(f"{name}.attention.output.dense", attended) + states)
+        attended = (
+            (scores / scores.sum(-1, keepdims=True) @ value).swapaxes(1, 2).reshape(states.shape)
+        )
+        states = self.norm(
+            f"{name}.attention.output",
+            self.linear(f"{name}.attention.output.dense", attended) + states,
+        )
         hidden = gelu(self.linear(f"{name}.intermediate.dense", states))
         return self.norm(f"{name}.output", self.linear(f"{name}.output.dense", hidden) + states)
 
@@ -76,7 +84,10 @@ class NumpyMiniLM:
     def norm(self, name: str, states: Array) -> Array:
         states = states - states.mean(-1, keepdims=True)
         states /= np.sqrt(np.square(states).mean(-1, keepdims=True) + np.float32(1e-12))
-        return states * self.weights[f"{name}.LayerNorm.weight"] + self.weights[f"{name}.LayerNorm.bias"]
+        return (
+            states * self.weights[f"{name}.LayerNorm.weight"]
+            + self.weights[f"{name}.LayerNorm.bias"]
+        )
 
 
 def gelu(states: Array) -> Array:

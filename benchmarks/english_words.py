@@ -18,7 +18,11 @@ from htm_core.recall.spelling import FILE
 def main() -> None:
     """Read the vocabulary, and write the list."""
     vocabulary = json.loads((weights.obtain() / weights.WORDS).read_text("utf-8"))["model"]["vocab"]
-    words = [word for word in sorted(vocabulary, key=vocabulary.__getitem__) if re.fullmatch(r"[a-z]{3,}", word)]
+    words = [
+        word
+        for word in sorted(vocabulary, key=vocabulary.__getitem__)
+        if re.fullmatch(r"[a-z]{3,}", word)
+    ]
     FILE.write_bytes(zlib.compress(" ".join(words).encode(), 9))
     print(f"{len(words):,} words, {FILE.stat().st_size:,} bytes")
 

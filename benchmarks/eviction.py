@@ -65,7 +65,9 @@ def timed(work: Callable[[], object]) -> float:
     return (perf_counter_ns() - start) / 1_000
 
 
-def ours(policy: str | Policy, items: Sequence[Item], rng: random.Random) -> tuple[list[float], list[float]]:
+def ours(
+    policy: str | Policy, items: Sequence[Item], rng: random.Random
+) -> tuple[list[float], list[float]]:
     """Time additions that evict one item each, and touches of random items."""
     memory = WorkingMemory(budget=TOKENS * len(items), policy=policy)
     memory.load(items, now=SPAN)
@@ -84,7 +86,9 @@ def sorting(policy: str | Policy, items: Sequence[Item]) -> list[float]:
     """Time the comparison: score all, sort all, take the first."""
     score = SCORES[policy]
     return [
-        timed(lambda: sorted(items, key=lambda item: (score(item, SPAN), item.added_at, item.id))[0])
+        timed(
+            lambda: sorted(items, key=lambda item: (score(item, SPAN), item.added_at, item.id))[0]
+        )
         for _ in range(SORTS)
     ]
 
@@ -99,14 +103,24 @@ def measured(policy: str | Policy, size: int) -> str:
     median, late = statistics.median(evicting), statistics.quantiles(evicting, n=20)[-1]
     name = policy if isinstance(policy, str) else "a callable"
     touch = statistics.median(touching)
-    figures = (f"{median:,.1f}", f"{late:,.1f}", f"{touch:,.1f}", f"{peer:,.0f}", f"{peer / median:,.0f}x")
+    figures = (
+        f"{median:,.1f}",
+        f"{late:,.1f}",
+        f"{touch:,.1f}",
+        f"{peer:,.0f}",
+        f"{peer / median:,.0f}x",
+    )
     return LINE.format(name, f"{size:,}", *figures)
 
 
 def main() -> None:
     """Print the table."""
     sizes = [int(argument) for argument in sys.argv[1:]] or SIZES
-    print(LINE.format("policy", "items", "evict p50", "evict p95", "touch p50", "full sort p50", "faster"))
+    print(
+        LINE.format(
+            "policy", "items", "evict p50", "evict p95", "touch p50", "full sort p50", "faster"
+        )
+    )
     for policy in SCORES:
         for size in sizes:
             print(measured(policy, size), flush=True)

@@ -59,7 +59,9 @@ class Filtered:
 
 def main() -> None:
     """Measure each size, and print its table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--rows", type=int, nargs="+", default=[20_000, 100_000])
     parser.add_argument("--calls", type=int, default=60, help="timed calls of each filter")
     parser.add_argument("--mode", choices=["vector", "hybrid"], default="vector")
@@ -68,10 +70,14 @@ def main() -> None:
         choices=["binary", "none"],
         help="change how the vectors are indexed before they are searched",
     )
-    parser.add_argument("--home", type=Path, help="keep the filled server here, and use it again if it is there")
+    parser.add_argument(
+        "--home", type=Path, help="keep the filled server here, and use it again if it is there"
+    )
     args = parser.parse_args()
     for size in args.rows:
-        with tempfile.TemporaryDirectory(prefix="htm-bench-", ignore_cleanup_errors=True) as temporary:
+        with tempfile.TemporaryDirectory(
+            prefix="htm-bench-", ignore_cleanup_errors=True
+        ) as temporary:
             os.environ["HTM_HOME"] = str(args.home or temporary)
             table = Filters(size, mode=args.mode, quantization=args.quantization).table(args.calls)
             Console(width=120).print(table)
@@ -81,7 +87,9 @@ def main() -> None:
 class Filters:
     """The measurement of one size."""
 
-    def __init__(self, size: int, *, mode: Mode = "vector", quantization: Quantization | None = None) -> None:
+    def __init__(
+        self, size: int, *, mode: Mode = "vector", quantization: Quantization | None = None
+    ) -> None:
         self._size = size
         self._quantization = quantization
         self._mode: Mode = mode
@@ -107,7 +115,9 @@ class Filters:
                     f"{done.bytes_now / 1e6:.1f} MB (before: {done.bytes_before / 1e6:.1f} MB)"
                 )
         ways = self._ways(everybody)
-        for number in track(range(WARM_UP + calls), description=f"ask {self._size:,}", console=Console(stderr=True)):
+        for number in track(
+            range(WARM_UP + calls), description=f"ask {self._size:,}", console=Console(stderr=True)
+        ):
             self._ask(ways, number, timed=number >= WARM_UP)
         return self._drawn_table(ways, calls)
 
@@ -132,7 +142,9 @@ class Filters:
 
     def _passing(self, kind: str, name: str) -> np.ndarray:
         if kind in ("session", "user"):
-            return np.asarray([self._of(kind, row) == f"{kind}-{name}" for row in range(self._size)])
+            return np.asarray(
+                [self._of(kind, row) == f"{kind}-{name}" for row in range(self._size)]
+            )
         return self._drawn[kind] < SHARES[name]
 
     def _fill(self) -> None:
@@ -142,7 +154,9 @@ class Filters:
             by_user.setdefault(self._of("user", row), []).append(row)
         for user, rows in by_user.items():
             memory = self._memory(user)
-            for start in track(range(0, len(rows), BATCH), description=user, console=Console(stderr=True)):
+            for start in track(
+                range(0, len(rows), BATCH), description=user, console=Console(stderr=True)
+            ):
                 memory.remember_many([self._draft(row) for row in rows[start : start + BATCH]])
             memory.flush()
         database = runtime(None, SETTINGS).database
@@ -153,7 +167,11 @@ class Filters:
     def _draft(self, row: int) -> Draft:
         document = self._documents[row]
         passed = [name for name, share in SHARES.items() if self._drawn["tag"][row] < share]
-        named = {f"p{name.replace('.', '_')}": True for name in SHARES if self._drawn["metadata"][row] < SHARES[name]}
+        named = {
+            f"p{name.replace('.', '_')}": True
+            for name in SHARES
+            if self._drawn["metadata"][row] < SHARES[name]
+        }
         return Draft(
             content=document.content, vector=document.vector, role="user", session=self._of("session", row),
             tags=[f"share:{name.replace('.', '-')}" for name in passed],
@@ -163,7 +181,9 @@ class Filters:
 
     def _ways(self, everybody: Memory) -> dict[tuple[str, str], Filtered]:
         """Give all the ways to search: without a filter, and each kind with each share."""
-        ways = {("none", "100"): Filtered(everybody, {"scope": "tenant"}, np.ones(self._size, bool))}
+        ways = {
+            ("none", "100"): Filtered(everybody, {"scope": "tenant"}, np.ones(self._size, bool))
+        }
         for name, share in SHARES.items():
             window = Window(start=START, stop=START + timedelta(days=DAYS * share))
             options: dict[str, dict[str, Any]] = {
@@ -187,13 +207,19 @@ class Filters:
         random.Random(number).shuffle(turns)
         for way in turns:
             began = time.perf_counter()
-            hits = way.memory.recall(question, limit=LIMIT, mode=self._mode, hold=False, **way.options)
+            hits = way.memory.recall(
+                question, limit=LIMIT, mode=self._mode, hold=False, **way.options
+            )
             taken = (time.perf_counter() - began) * 1e3
             nearest = _nearest(nearness, way.passing)
             if timed and nearest:
                 way.milliseconds.append(taken)
-                returned = {int(mention.metadata["row"]) for hit in hits for mention in hit.mentions}
-                assert all(way.passing[list(returned)]), "a search returned what its filter does not let pass"
+                returned = {
+                    int(mention.metadata["row"]) for hit in hits for mention in hit.mentions
+                }
+                assert all(way.passing[list(returned)]), (
+                    "a search returned what its filter does not let pass"
+                )
                 way.rows.append(len(hits) / len(nearest))
                 way.recall.append(len(returned & nearest) / len(nearest))
 
@@ -201,7 +227,15 @@ class Filters:
         plain = statistics.median(ways["none", "100"].milliseconds)
         title = f'{self._size:,} rows of 384 dimensions, mode="{self._mode}", ten hits, {calls} calls each'
         table = Table(title=title, title_justify="left")
-        for column in ("filter", "rows that pass", "p50 ms", "p95 ms", "÷ without", "rows", "recall@10"):
+        for column in (
+            "filter",
+            "rows that pass",
+            "p50 ms",
+            "p95 ms",
+            "÷ without",
+            "rows",
+            "recall@10",
+        ):
             table.add_column(column, justify="left" if column == "filter" else "right")
         for (kind, name), way in ways.items():
             p50 = statistics.median(way.milliseconds)

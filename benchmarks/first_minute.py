@@ -69,7 +69,9 @@ class Said:
 
 def main() -> None:
     """Measure, and print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--jobs", type=int, default=100_000, help="that wait for another tenant")
     parser.add_argument("--facts", type=int, default=20, help="said by each process in each half")
     args = parser.parse_args()
@@ -83,19 +85,31 @@ def main() -> None:
 
 def measure(waiting: int, facts: int) -> None:
     """Fill the queue, say and ask, and print."""
-    pairs = [json.loads(line) for line in PARAPHRASES.read_text("utf-8").splitlines() if line.strip()]
+    pairs = [
+        json.loads(line) for line in PARAPHRASES.read_text("utf-8").splitlines() if line.strip()
+    ]
     random.Random(7).shuffle(pairs)
     lines = [json.loads(line)["content"] for line in SAMPLE.read_text("utf-8").splitlines()]
-    with Memory("bench", tenant="busy") as busy, Memory("bench", tenant="quiet", user="ann") as memory:
+    with (
+        Memory("bench", tenant="busy") as busy,
+        Memory("bench", tenant="quiet", user="ann") as memory,
+    ):
         for opened in (busy, memory):
             opened.remember("The server is there, and the tenant.")
             opened.flush()
         busy._runtime.worker.stop()
         database = busy._runtime.database
         with database.owner() as connection:
-            values = {"lines": lines, "count": len(lines), "jobs": waiting, "model": resolve(None).name}
+            values = {
+                "lines": lines,
+                "count": len(lines),
+                "jobs": waiting,
+                "model": resolve(None).name,
+            }
             connection.execute(BACKLOG, values)
-        table = Table(title=f"{waiting:,} jobs of another tenant, {facts} facts a row, {os.cpu_count()} cores")
+        table = Table(
+            title=f"{waiting:,} jobs of another tenant, {facts} facts a row, {os.cpu_count()} cores"
+        )
         columns = (
             "remember",
             "recall after it",
@@ -118,7 +132,10 @@ def measure(waiting: int, facts: int) -> None:
             for after in ("", ", after three long texts"):
                 if after:
                     paste(lines)
-                for name, say in (("by this process", memory.remember), ("by another", say_elsewhere)):
+                for name, say in (
+                    ("by this process", memory.remember),
+                    ("by another", say_elsewhere),
+                ):
                     results = [say_and_ask(memory, say, pairs.pop()) for _ in range(facts)]
                     table.add_row(name + after, *cells(results))
         seconds, made = time.perf_counter() - begun, vectors(database) - done
@@ -143,14 +160,22 @@ def say_and_ask(memory: Memory, say: Callable[[str], object], pair: dict[str, st
     hits = memory.recall(pair["question"], hold=False)
     asked = time.perf_counter()
     is_shown = pair["fact"] in [hit.content for hit in hits[:3]]
-    by_words = memory.recall(" ".join(sorted(pair["fact"].strip(".").split(), key=len)[-2:]), hold=False)
+    by_words = memory.recall(
+        " ".join(sorted(pair["fact"].strip(".").split(), key=len)[-2:]), hold=False
+    )
     found_by_words = pair["fact"] in [hit.content for hit in by_words[:3]]
     while not any(hit.content == pair["fact"] and hit.vector_rank is not None for hit in hits):
         if time.perf_counter() - remembered > PATIENCE:
             break
         time.sleep(0.02)
         hits = memory.recall(pair["fact"], hold=False)
-    return Said(remembered - began, asked - remembered, is_shown, found_by_words, time.perf_counter() - remembered)
+    return Said(
+        remembered - began,
+        asked - remembered,
+        is_shown,
+        found_by_words,
+        time.perf_counter() - remembered,
+    )
 
 
 def paste(lines: list[str]) -> None:

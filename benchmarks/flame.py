@@ -66,14 +66,18 @@ class Box:
 
 def main() -> None:
     """Fill, ask, and write the picture."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--rows", type=int, default=20_000)
     parser.add_argument("--mode", choices=get_args(Mode), default="hybrid")
     parser.add_argument("--calls", type=int, default=400)
     parser.add_argument("--out", type=Path, default=Path("flame.svg"))
     args = parser.parse_args()
     rows, questions = corpus(args.rows, args.calls + WARM_UP)
-    embedder = ReadyEmbedder({row.content: row.vector for row in rows} | {each.text: each.vector for each in questions})
+    embedder = ReadyEmbedder(
+        {row.content: row.vector for row in rows} | {each.text: each.vector for each in questions}
+    )
     with temporary_server(settings=SERVER) as server:
         dsn = new_database(server, "flame")
         system = opened(HTM, dsn, embedder)
@@ -95,7 +99,9 @@ def main() -> None:
         system.close()
         shutdown()
     whole = grown(stacks, milliseconds, functions)
-    args.out.write_text(drawn(whole, title=f"One recall, {args.mode}, {args.rows:,} rows: {milliseconds:.1f} ms"))
+    args.out.write_text(
+        drawn(whole, title=f"One recall, {args.mode}, {args.rows:,} rows: {milliseconds:.1f} ms")
+    )
     print(f"{args.out}: {milliseconds:.2f} ms a recall, {sum(stacks.values()):,} samples")
 
 
@@ -139,7 +145,9 @@ def counted(dsn: str) -> Iterator[dict[str, tuple[float, float]]]:
 
 
 def grown(
-    stacks: Mapping[tuple[str, ...], int], milliseconds: float, functions: Mapping[str, tuple[float, float]]
+    stacks: Mapping[tuple[str, ...], int],
+    milliseconds: float,
+    functions: Mapping[str, tuple[float, float]],
 ) -> Box:
     """The stacks as one box, with the server's functions where this process waits for them."""
     whole, samples = Box("recall"), sum(stacks.values())
@@ -190,7 +198,11 @@ def drawn(whole: Box, *, title: str) -> str:
         f'<rect width="{WIDTH:.0f}" height="{height}" fill="#fbfaf7"/>',
         f'<text x="6" y="14" font-size="13" font-weight="bold">{escape(title)}. Orange: this process. Blue: the server.</text>',
         *boxes(
-            whole, left=0.0, scale=WIDTH / whole.milliseconds, bottom=height - ROW, least=LEAST * whole.milliseconds
+            whole,
+            left=0.0,
+            scale=WIDTH / whole.milliseconds,
+            bottom=height - ROW,
+            least=LEAST * whole.milliseconds,
         ),
         "</svg>",
     ]

@@ -39,10 +39,14 @@ OTHER, SAME = "another topic", "the same topic"
 
 def main() -> None:
     """Ask every pair each way, and print how much of the evidence is found."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--locomo", type=Path, required=True, metavar="PATH")
     parser.add_argument("--limit", type=int, help="conversations at most")
-    parser.add_argument("--cache", type=Path, help="a file that caches the model's vectors between runs")
+    parser.add_argument(
+        "--cache", type=Path, help="a file that caches the model's vectors between runs"
+    )
     args = parser.parse_args()
     places: dict[tuple[str, str], list[int | None]] = {}
     taken, asked = list[str](), 0
@@ -67,7 +71,9 @@ def main() -> None:
         )  # fmt: skip
     console = Console(width=120)
     console.print(table)
-    console.print(f"taken for one that leans on another: {len(taken)} of {asked}", *taken, sep="\n  ")
+    console.print(
+        f"taken for one that leans on another: {len(taken)} of {asked}", *taken, sep="\n  "
+    )
 
 
 def another_topic(case: Case) -> Iterator[tuple[str, Question, str]]:
@@ -93,7 +99,11 @@ def same_topic(case: Case) -> Iterator[tuple[str, Question, str]]:
             known = {word.lower()[:STEM] for word in meaning(before.text)}
             words = meaning(question.text)
             common = [word for word in words if word.lower()[:STEM] in known]
-            if before.gold[TURN] & question.gold[TURN] and len(common) >= 2 and len(words) - len(common) <= 3:
+            if (
+                before.gold[TURN] & question.gold[TURN]
+                and len(common) >= 2
+                and len(words) - len(common) <= 3
+            ):
                 left = question.text
                 for word in common:
                     left = re.sub(rf"\b{re.escape(word)}\b", "", left)
@@ -107,7 +117,9 @@ def answers(memory: Memory, before: str, leaning: str, published: str) -> dict[s
     def recalled(query: str) -> Sequence[Hit]:
         return memory.recall(query, limit=DEPTH, hold=False).hits
 
-    results = [recalled(query) for query in queries_of(leaning, [SaidBefore(before, by_person=True)])]
+    results = [
+        recalled(query) for query in queries_of(leaning, [SaidBefore(before, by_person=True)])
+    ]
     built = fused(results, id_of=lambda hit: hit.id, worth=lambda hit: (hit.relevance, hit.score))
     return {
         ALONE: recalled(leaning),

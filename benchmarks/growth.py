@@ -128,44 +128,75 @@ def _cluster() -> Iterator[Server]:
 
 def main() -> None:
     """Print the table, or what was measured beside it."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--users", type=float, nargs="+", default=list(USERS))
     parser.add_argument(
-        "--check", type=int, nargs="+", metavar="USERS", help="measure with so many users, on this machine"
+        "--check",
+        type=int,
+        nargs="+",
+        metavar="USERS",
+        help="measure with so many users, on this machine",
     )
     parser.add_argument(
-        "--load", type=float, default=0.0, help="with --check: seconds for each load of the largest size"
+        "--load",
+        type=float,
+        default=0.0,
+        help="with --check: seconds for each load of the largest size",
     )
     parser.add_argument(
-        "--clients", type=int, nargs="+", default=[CLIENTS], help="with --load: the processes that recall, in turns"
+        "--clients",
+        type=int,
+        nargs="+",
+        default=[CLIENTS],
+        help="with --load: the processes that recall, in turns",
     )
     parser.add_argument(
-        "--home", type=Path, help="with --check: a folder in which the server stays, filled, for the next time"
+        "--home",
+        type=Path,
+        help="with --check: a folder in which the server stays, filled, for the next time",
     )
     parser.add_argument(
-        "--cluster", action="store_true", help="with --check: on a node of a Citus cluster that is started here"
+        "--cluster",
+        action="store_true",
+        help="with --check: on a node of a Citus cluster that is started here",
     )
     for defaults in (Use(), Machines()):
         group = parser.add_argument_group(type(defaults).__name__)
         for field in fields(defaults):
             value = getattr(defaults, field.name)
-            group.add_argument(f"--{field.name.replace('_', '-')}", type=type(value), default=value, help=f"{value:g}")
+            group.add_argument(
+                f"--{field.name.replace('_', '-')}",
+                type=type(value),
+                default=value,
+                help=f"{value:g}",
+            )
     chosen = parser.parse_args()
     use = Use(**{each.name: getattr(chosen, each.name) for each in fields(Use)})
     machines = Machines(**{each.name: getattr(chosen, each.name) for each in fields(Machines)})
     if chosen.check:
-        if any(users > WRITTEN and (users % WRITTEN or min(chosen.check) < WRITTEN) for users in chosen.check):
+        if any(
+            users > WRITTEN and (users % WRITTEN or min(chosen.check) < WRITTEN)
+            for users in chosen.check
+        ):
             parser.error(
                 f"expected --check to name multiples of {WRITTEN:,} users, or one number below, got {chosen.check}"
             )
         if chosen.cluster and (chosen.load or chosen.home):
-            parser.error("expected --cluster without --load and --home, which are of the private server")
+            parser.error(
+                "expected --cluster without --load and --home, which are of the private server"
+            )
         with contextlib.ExitStack() as held:
             home = chosen.home or Path(
-                held.enter_context(tempfile.TemporaryDirectory(prefix="htm-bench-", ignore_cleanup_errors=True))
+                held.enter_context(
+                    tempfile.TemporaryDirectory(prefix="htm-bench-", ignore_cleanup_errors=True)
+                )
             )
             server = held.enter_context(_cluster()) if chosen.cluster else Server()
-            _check(server, sorted(chosen.check), load=chosen.load, clients=chosen.clients, home=home)
+            _check(
+                server, sorted(chosen.check), load=chosen.load, clients=chosen.clients, home=home
+            )
     else:
         try:
             plans = [plan(users, use=use, machines=machines) for users in chosen.users]
@@ -205,7 +236,9 @@ def _short(number: float) -> str:
 # -- the check ----------------------------------------------------------------------------------------------------------
 
 
-def _check(server: Server, sizes: list[int], *, load: float, clients: Sequence[int], home: Path) -> None:
+def _check(
+    server: Server, sizes: list[int], *, load: float, clients: Sequence[int], home: Path
+) -> None:
     costs, console = Costs(), Console(width=180)
     home.mkdir(exist_ok=True, parents=True)
     home.chmod(0o755)
@@ -218,7 +251,9 @@ def _check(server: Server, sizes: list[int], *, load: float, clients: Sequence[i
         _write(server, corpus, there)
     if there > sizes[0]:
         raise SystemExit(f"expected --home with at most {sizes[0]:,} users, got one with {there:,}")
-    drawn = Table(title=f"measured, and in brackets predicted; {EACH} memories a user, {os.cpu_count()} cores")
+    drawn = Table(
+        title=f"measured, and in brackets predicted; {EACH} memories a user, {os.cpu_count()} cores"
+    )
     for name in (
         "users",
         "memories",
@@ -237,7 +272,9 @@ def _check(server: Server, sizes: list[int], *, load: float, clients: Sequence[i
         there = size
         filled.write_text(str(there))
         bytes_each = _bytes(database) / (size * EACH)
-        recall, recall_times, here = _measured(database, partial(_recall, server, corpus, users=size))
+        recall, recall_times, here = _measured(
+            database, partial(_recall, server, corpus, users=size)
+        )
         begins, goes_on, comes_back = _remembered(server, corpus, users=size)
         both, late = recall + here, _late(recall_times)
         drawn.add_row(
@@ -248,7 +285,9 @@ def _check(server: Server, sizes: list[int], *, load: float, clients: Sequence[i
         )  # fmt: skip
     console.print(drawn)
     if load:
-        console.print(_curve(sizes[-1], clients=clients, seconds=load, service_ms=both, alone_ms=late))
+        console.print(
+            _curve(sizes[-1], clients=clients, seconds=load, service_ms=both, alone_ms=late)
+        )
     shutdown()
 
 
@@ -271,7 +310,9 @@ def _copy(database: Database, there: int, users: int) -> None:
         if users > there:
             connection.execute(WITHOUT_INDEX)
             copies = {"first": there // WRITTEN, "last": users // WRITTEN - 1}
-            for statement in (COPIES % {name: str(value) for name, value in copies.items()}).split(";\n"):
+            for statement in (COPIES % {name: str(value) for name, value in copies.items()}).split(
+                ";\n"
+            ):
                 connection.execute(statement)
     with database.transaction(TENANT, claim=EVERYBODY) as connection:
         search.count_words(connection)
@@ -378,7 +419,9 @@ def _late(times: list[float]) -> float:
     return sorted(times)[int(0.95 * len(times))]
 
 
-def _curve(users: int, *, clients: Sequence[int], seconds: float, service_ms: float, alone_ms: float) -> Table:
+def _curve(
+    users: int, *, clients: Sequence[int], seconds: float, service_ms: float, alone_ms: float
+) -> Table:
     """Recalls that come at random, as many as keep all cores busy for a part of the time: measured beside predicted."""
     cores = os.cpu_count() or 1
     made = Table(
@@ -399,16 +442,30 @@ def _curve(users: int, *, clients: Sequence[int], seconds: float, service_ms: fl
         made.add_column(name, justify="right")
     with contextlib.ExitStack() as held:
         pools = {
-            number: held.enter_context(ProcessPoolExecutor(number, multiprocessing.get_context("spawn")))
+            number: held.enter_context(
+                ProcessPoolExecutor(number, multiprocessing.get_context("spawn"))
+            )
             for number in clients
         }
         for number, pool in pools.items():  # plans and connections
-            list(pool.map(_load, [users] * number, [20.0] * number, [3.0] * number, [THREADS // number] * number))
+            list(
+                pool.map(
+                    _load,
+                    [users] * number,
+                    [20.0] * number,
+                    [3.0] * number,
+                    [THREADS // number] * number,
+                )
+            )
         for busy, (number, pool) in itertools.product(BUSY, pools.items()):
             rate = busy * cores / (service_ms / 1_000)
             began, before = time.perf_counter(), psutil.cpu_times()
             parts = pool.map(
-                _load, [users] * number, [rate / number] * number, [seconds] * number, [THREADS // number] * number
+                _load,
+                [users] * number,
+                [rate / number] * number,
+                [seconds] * number,
+                [THREADS // number] * number,
             )
             calls = [each for part in parts for each in part]
             took, real = time.perf_counter() - began, _busy_share(before, psutil.cpu_times())
@@ -437,7 +494,9 @@ def _middle_late(calls: Sequence[tuple[float, float]]) -> float:
 def _busy_share(before: Any, after: Any) -> float:
     """The share of all cores' time that was worked in, by whatever program."""
     spent = {
-        name: getattr(after, name) - getattr(before, name) for name in after._fields if not name.startswith("guest")
+        name: getattr(after, name) - getattr(before, name)
+        for name in after._fields
+        if not name.startswith("guest")
     }
     return float(1 - (spent["idle"] + spent.get("iowait", 0.0)) / sum(spent.values()))
 

@@ -36,7 +36,9 @@ class Costs:
     # docs/why/latency.md, the table of all verbs: python -m benchmarks.latency --nodes 10000 100000, without embedding the question
     recall_p95_ms: float = 11.1  # hybrid, with nobody else
     # docs/why/scale.md, lag 0: python -m benchmarks.replicas --pairs 10000
-    read_by_replica: float = 0.72  # of reads right after a write of the same process; the primary answers the others
+    read_by_replica: float = (
+        0.72  # of reads right after a write of the same process; the primary answers the others
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +50,7 @@ class Use:
     turns_a_day: float = 20.0  # of each active user
     recalls_a_turn: float = 1.0
     remembers_a_turn: float = 2.0  # what was asked, and what was answered
-    elsewhere: float = (
-        0.5  # of what is remembered, by a process that has not had the user: of two, the first, where turns go anywhere
-    )
+    elsewhere: float = 0.5  # of it, by a process that has not had the user: of two, the first, where they go anywhere
     peak: float = 3.0  # the busiest hour, as a multiple of the mean
     warm_hours: float = 4.0  # for so long what somebody has used should stay in memory
     index_share: float = 1.0  # of the index of vectors, in memory; 0.3 with binary quantization (docs/why/vectors.md)
@@ -116,7 +116,13 @@ class Plan:
         return "4 workers" if self.workers > 1 else "2 your own PostgreSQL"
 
 
-def plan(users: float, *, use: Use | None = None, costs: Costs | None = None, machines: Machines | None = None) -> Plan:
+def plan(
+    users: float,
+    *,
+    use: Use | None = None,
+    costs: Costs | None = None,
+    machines: Machines | None = None,
+) -> Plan:
     """The least nodes that hold so many users, and answer them in the busiest hour.
 
     A cell is as large as the processor, the memory or the disk of its nodes allows, whichever ends first. Replicas are added for
@@ -165,11 +171,14 @@ def plan(users: float, *, use: Use | None = None, costs: Costs | None = None, ma
         limit=limit,
         p95_ms=costs.recall_p95_ms
         + waiting_ms(utilisation, servers=machines.node_cores, service_ms=costs.recall_cpu_ms),
-        price=nodes * (machines.node_price + disk / cells * machines.disk_price_gb) + workers * machines.worker_price,
+        price=nodes * (machines.node_price + disk / cells * machines.disk_price_gb)
+        + workers * machines.worker_price,
     )
 
 
-def waiting_ms(utilisation: float, *, servers: int, service_ms: float, share: float = 0.95) -> float:
+def waiting_ms(
+    utilisation: float, *, servers: int, service_ms: float, share: float = 0.95
+) -> float:
     """Return the wait for a free core that this share of all calls does not exceed, in milliseconds: Erlang's formula C (M/M/c).
 
     Calls come at random, and take random times about `service_ms`. Raises `ValueError` where more comes than can be done.
@@ -217,7 +226,11 @@ def _primary(load: Load, replicas: int, costs: Costs) -> float:
 
 def _replica(load: Load, replicas: int, costs: Costs, machines: Machines) -> float:
     """The cores that each of its replicas needs."""
-    return load.writing * machines.replay + load.reading * costs.read_by_replica / replicas if replicas else 0.0
+    return (
+        load.writing * machines.replay + load.reading * costs.read_by_replica / replicas
+        if replicas
+        else 0.0
+    )
 
 
 def _busiest(load: Load, replicas: int, costs: Costs, machines: Machines) -> float:

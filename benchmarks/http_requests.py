@@ -43,7 +43,23 @@ ODD_TEXTS = (
     "null",
     "-1",
 )
-ODD_VALUES = (None, True, -1, 0, 1e308, -0.0, 10**30, "", "x", [], {}, [[[]]], {"a": {"b": None}}, "2026-13-45", "P1D")
+ODD_VALUES = (
+    None,
+    True,
+    -1,
+    0,
+    1e308,
+    -0.0,
+    10**30,
+    "",
+    "x",
+    [],
+    {},
+    [[[]]],
+    {"a": {"b": None}},
+    "2026-13-45",
+    "P1D",
+)
 METHODS = ("GET", "POST", "PUT", "DELETE")
 
 
@@ -70,8 +86,12 @@ class Generator:
             if parameter["in"] == "path":
                 path = path.replace("{" + parameter["name"] + "}", self._segment())
             elif parameter["in"] == "query" and self.random.random() < 0.4:
-                value = self.value(parameter.get("schema") or parameter["content"]["application/json"]["schema"])
-                query[parameter["name"]] = value if isinstance(value, str | list) else json.dumps(value)
+                value = self.value(
+                    parameter.get("schema") or parameter["content"]["application/json"]["schema"]
+                )
+                query[parameter["name"]] = (
+                    value if isinstance(value, str | list) else json.dumps(value)
+                )
             elif parameter["in"] == "header" and self.random.random() < 0.1:
                 headers[parameter["name"]] = self.random.choice(
                     ("x", "*", '"1"', "", "%FF", "a" * 300, str(uuid.uuid4()))
@@ -80,18 +100,27 @@ class Generator:
         if "requestBody" in operation:
             value = self.value(operation["requestBody"]["content"]["application/json"]["schema"])
             body = json.dumps(value).encode("utf-8", "replace")
-            headers["Content-Type"] = self.random.choice(("application/json",) * 9 + ("text/plain",))
+            headers["Content-Type"] = self.random.choice(
+                ("application/json",) * 9 + ("text/plain",)
+            )
             if self.random.random() < 0.05:
                 cut = self.random.randrange(len(body) + 1)
                 body = body[:cut] + self.random.randbytes(3) + body[cut:]
         if self.random.random() < 0.03:
-            method, self.operation = self.random.choice((*METHODS, "PATCH", "OPTIONS", "BREW")), None
+            method, self.operation = (
+                self.random.choice((*METHODS, "PATCH", "OPTIONS", "BREW")),
+                None,
+            )
         return method, path, query, headers, body
 
     def _segment(self) -> str:
         from urllib.parse import quote
 
-        text = self.random.choice(self.known) if self.random.random() < 0.6 else self.random.choice(ODD_TEXTS[2:])
+        text = (
+            self.random.choice(self.known)
+            if self.random.random() < 0.6
+            else self.random.choice(ODD_TEXTS[2:])
+        )
         return quote(text, safe="").replace(".", "%2E")
 
     def value(self, schema: dict[str, Any], depth: int = 0) -> Any:
@@ -99,7 +128,9 @@ class Generator:
         if self.random.random() < 0.06:
             return self.random.choice(ODD_VALUES)
         if "$ref" in schema:
-            return self.value(self.document["components"]["schemas"][schema["$ref"].rpartition("/")[2]], depth + 1)
+            return self.value(
+                self.document["components"]["schemas"][schema["$ref"].rpartition("/")[2]], depth + 1
+            )
         if "anyOf" in schema:
             return self.value(self.random.choice(schema["anyOf"]), depth)
         if "enum" in schema:
@@ -110,7 +141,10 @@ class Generator:
         if kind == "object":
             return self._object(schema, depth)
         if kind == "array":
-            return [self.value(schema.get("items", {}), depth + 1) for _ in range(self.random.choice((0, 1, 1, 2, 3)))]
+            return [
+                self.value(schema.get("items", {}), depth + 1)
+                for _ in range(self.random.choice((0, 1, 1, 2, 3)))
+            ]
         if kind in ("integer", "number"):
             return self.random.choice((0, 1, 2, 5, 10, 50, 1_000, -1, 2**31, 0.5))
         if kind == "boolean":
@@ -135,7 +169,12 @@ class Generator:
     def _text(self, form: str | None) -> str:
         if form == "date-time":
             return self.random.choice(
-                ("2026-05-01T09:00:00Z", "2026-05-01T09:00:00", "9999-12-31T23:59:59+14:00", "0001-01-01T00:00:00Z")
+                (
+                    "2026-05-01T09:00:00Z",
+                    "2026-05-01T09:00:00",
+                    "9999-12-31T23:59:59+14:00",
+                    "0001-01-01T00:00:00Z",
+                )
             )
         if form == "date":
             return self.random.choice(("2026-05-01", "0001-01-01", "9999-12-31"))
@@ -147,11 +186,17 @@ class Generator:
     def check(self, answer: httpx.Response) -> None:
         """Raise `ValidationError` for an answer that is not as the document says."""
         if self.operation is None:
-            expected = {"$ref": "#/components/schemas/Problem"} if answer.status_code >= 400 else None
+            expected = (
+                {"$ref": "#/components/schemas/Problem"} if answer.status_code >= 400 else None
+            )
         else:
             answers = self.operation["responses"]
             documented = answers.get(str(answer.status_code), answers.get("default"))
-            assert documented is not None, (self.operation.get("operationId"), answer.status_code, answer.text)
+            assert documented is not None, (
+                self.operation.get("operationId"),
+                answer.status_code,
+                answer.text,
+            )
             content = documented.get("content", {})
             kind = answer.headers.get("content-type", "")
             assert kind in content or (not content and not answer.content), (kind, sorted(content))
@@ -168,7 +213,11 @@ class Generator:
         if answer.status_code == 200 and answer.headers.get("content-type") == "application/json":
             body = answer.json()
             for item in body if isinstance(body, list) else [body]:
-                if isinstance(item, dict) and isinstance(item.get("id"), str) and len(self.known) < 200:
+                if (
+                    isinstance(item, dict)
+                    and isinstance(item.get("id"), str)
+                    and len(self.known) < 200
+                ):
                     self.known.append(item["id"])
 
 
@@ -184,7 +233,11 @@ def send(http: httpx.Client, generator: Generator, requests: int) -> Counter[int
         counts[answer.status_code] += 1
         assert answer.status_code != 500, (method, path, query, headers, body)
         if answer.status_code >= 400:
-            assert answer.headers["content-type"] == "application/problem+json", (method, path, answer.text)
+            assert answer.headers["content-type"] == "application/problem+json", (
+                method,
+                path,
+                answer.text,
+            )
         generator.check(answer)
         generator.learn(answer)
     return counts
@@ -220,7 +273,10 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     began = time.monotonic()
-    with served(Settings(), f"requests-{uuid.uuid4().hex[:8]}") as url, httpx.Client(base_url=url, timeout=60) as http:
+    with (
+        served(Settings(), f"requests-{uuid.uuid4().hex[:8]}") as url,
+        httpx.Client(base_url=url, timeout=60) as http,
+    ):
         counts = send(http, Generator(options.seed), options.requests)
     print(f"{sum(counts.values()):,} requests in {time.monotonic() - began:.1f} s")
     for status, count in sorted(counts.items()):

@@ -44,8 +44,12 @@ MODEL, QUEUE, NOW = "the model alone", "remember_many, flush", 'remember_many, e
 
 def main() -> None:
     """Measure, and print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--passages", type=int, default=10_000, help="texts, each of one passage or more")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--passages", type=int, default=10_000, help="texts, each of one passage or more"
+    )
     parser.add_argument("--batch", type=int, default=1_000, help="texts of one call")
     parser.add_argument("--sentences", type=int, default=6, help="of a text at most")
     parser.add_argument("--characters", type=int, default=800, help="of a text at most")
@@ -69,7 +73,9 @@ def texts(passages: int, batch: int, sentences: int, characters: int) -> Iterato
         made: list[str] = []
         while len(made) < batch and len(seen) < passages:
             text = (
-                " ".join(rng.sample(lines, min(len(lines), rng.randint(1, sentences))))[:characters].strip()
+                " ".join(rng.sample(lines, min(len(lines), rng.randint(1, sentences))))[
+                    :characters
+                ].strip()
                 + f" ({len(seen)})"
             )
             seen.add(text)
@@ -99,7 +105,9 @@ class Spent:
 
     def since(self, before: Spent) -> Spent:
         """Return the difference from an earlier moment."""
-        return Spent(self.seconds - before.seconds, self.own - before.own, self.server - before.server)
+        return Spent(
+            self.seconds - before.seconds, self.own - before.own, self.server - before.server
+        )
 
 
 def measured(batches: Sequence[Sequence[str]], model: str) -> dict[str, list[Spent]]:
@@ -126,7 +134,9 @@ def measured(batches: Sequence[Sequence[str]], model: str) -> dict[str, list[Spe
     for memory in (queued, at_once):
         stats = memory.stats()
         if stats.vectors != sum(len(pieces(batch)) for batch in batches) + 1:
-            raise SystemExit(f"expected a vector for each passage, got {stats.vectors}: see the log")
+            raise SystemExit(
+                f"expected a vector for each passage, got {stats.vectors}: see the log"
+            )
     return spent
 
 
@@ -165,7 +175,9 @@ def table(batches: Sequence[Sequence[str]], spent: dict[str, list[Spent]]) -> Ta
     model = sum(each.seconds for each in spent[MODEL])
     for name, taken in spent.items():
         seconds = sum(batch.seconds for batch in taken)
-        shares = [alone.seconds / own.seconds for alone, own in zip(spent[MODEL], taken, strict=True)]
+        shares = [
+            alone.seconds / own.seconds for alone, own in zip(spent[MODEL], taken, strict=True)
+        ]
         drawn.add_row(
             name,
             f"{count / seconds:,.0f}",

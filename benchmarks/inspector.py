@@ -52,7 +52,9 @@ class Clustered:
 
     def vector(self) -> list[float]:
         """A unit vector near a centre."""
-        point = self._centres[self._random.integers(40)] + 0.7 * self._random.standard_normal(DIMENSION)
+        point = self._centres[self._random.integers(40)] + 0.7 * self._random.standard_normal(
+            DIMENSION
+        )
         return [float(part) for part in point / np.linalg.norm(point)]
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
@@ -68,7 +70,9 @@ class Clustered:
 EMBEDDER = Clustered()
 
 
-def opened(robot: str = "bench", user: str | None = USER, tenant: str = TENANT, **options: Any) -> Memory:
+def opened(
+    robot: str = "bench", user: str | None = USER, tenant: str = TENANT, **options: Any
+) -> Memory:
     """A memory of the tenant that is measured."""
     return Memory(robot, tenant=tenant, user=user, embedder=EMBEDDER, settings=SETTINGS, **options)
 
@@ -96,11 +100,17 @@ def fill(nodes: int) -> None:
                 batch.clear()
         if batch:
             memory.remember_many(batch)
-        memory.remember("The launch is in May.", key="launch", tags=["area1:topic1"], session="session-00001")
+        memory.remember(
+            "The launch is in May.", key="launch", tags=["area1:topic1"], session="session-00001"
+        )
         memory.revise("launch", "The launch is in June.", tags=["area1:topic1", "area2:topic2"])
         palace = Palace(memory)
         for number in range(200):
-            palace.file(f"Fact {number} of the palace.", room=f"room{number % 5}", drawer=f"drawer{number % 20}")
+            palace.file(
+                f"Fact {number} of the palace.",
+                room=f"room{number % 5}",
+                drawer=f"drawer{number % 20}",
+            )
         with runtime(None, SETTINGS).database.owner() as connection:
             connection.execute("vacuum analyze")
 
@@ -110,7 +120,13 @@ def served() -> Iterator[str]:
     """A server, and the link that signs in."""
 
     def open_memory(whose: Any, on_event: Any) -> Memory:
-        return opened(whose.robot, user=whose.user, tenant=whose.tenant, session=whose.session, on_event=on_event)
+        return opened(
+            whose.robot,
+            user=whose.user,
+            tenant=whose.tenant,
+            session=whose.session,
+            on_event=on_event,
+        )
 
     application = Application(
         ServerSettings(port=0, rate=0.0, drain=0.0, stop_timeout=5.0), database=lambda: runtime(None, SETTINGS).database,
@@ -141,7 +157,9 @@ PAGES = {
 
 def main() -> None:
     """Fill a memory, and print how long each page takes."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--nodes", type=int, default=100_000)
     parser.add_argument("--times", type=int, default=5)
     parser.add_argument("--pages", default="", help="only the pages whose names match this pattern")

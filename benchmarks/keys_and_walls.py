@@ -62,7 +62,8 @@ def keys(connection: psycopg.Connection[Any]) -> None:
         named = digested = 0.0
         for start_at in range(0, ROWS, BATCH):
             texts = [
-                f"sentence number {number} about something or other" for number in range(start_at, start_at + BATCH)
+                f"sentence number {number} about something or other"
+                for number in range(start_at, start_at + BATCH)
             ]
             began = time.perf_counter()
             connection.execute(NAMED, [[node_id("", text) for text in texts], [""] * BATCH, texts])
@@ -73,7 +74,9 @@ def keys(connection: psycopg.Connection[Any]) -> None:
             known = "select id from digested where tenant = 't' and owner = '' and digest = any(%s)"
             connection.execute(known, [digests]).fetchall()
             named, digested = named + between - began, digested + time.perf_counter() - between
-        print(f"{turn}: {ROWS / named:,.0f} rows/s with the digest as id, {ROWS / digested:,.0f} with id and digest")
+        print(
+            f"{turn}: {ROWS / named:,.0f} rows/s with the digest as id, {ROWS / digested:,.0f} with id and digest"
+        )
     for table in ("named", "digested"):
         sizes = "select pg_table_size(%s::regclass) / 1e6, pg_indexes_size(%s::regclass) / 1e6"
         row = connection.execute(sizes, [table, table]).fetchone()

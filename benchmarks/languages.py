@@ -39,14 +39,23 @@ class Language:
 
 def main() -> None:
     """Tell and ask in each language, and print a table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--without", nargs="*", default=[], choices=list(Signals.model_fields), help="signals left out")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--without",
+        nargs="*",
+        default=[],
+        choices=list(Signals.model_fields),
+        help="signals left out",
+    )
     parser.add_argument("--language", nargs="*", help="these languages alone")
     args = parser.parse_args()
     signals = Signals(**dict.fromkeys(args.without, 0.0))
     console, by_kind = Console(width=120), dict[str, list[int | None]]()
     table = Table(
-        "language", *(f"{kind}: {what}" for kind in (VARIED, ONE_SHAPE) for what in ("shown", "first", "MRR"))
+        "language",
+        *(f"{kind}: {what}" for kind in (VARIED, ONE_SHAPE) for what in ("shown", "first", "MRR")),
     )
     with home(None):
         for language in languages(SETS.read_text()):
@@ -54,7 +63,12 @@ def main() -> None:
                 continue
             row = [language.name]
             for kind, remarks in ((VARIED, language.remarks), (ONE_SHAPE, language.of_one_shape)):
-                places = asked(language, remarks, settings=Settings(signals=signals), tenant=f"{language.name} {kind}")
+                places = asked(
+                    language,
+                    remarks,
+                    settings=Settings(signals=signals),
+                    tenant=f"{language.name} {kind}",
+                )
                 by_kind.setdefault(kind, []).extend(places)
                 row += figures(places)
             table.add_row(*row)
@@ -62,7 +76,9 @@ def main() -> None:
     console.print(table)
 
 
-def asked(language: Language, remarks: Sequence[str], *, settings: Settings, tenant: str) -> list[int | None]:
+def asked(
+    language: Language, remarks: Sequence[str], *, settings: Settings, tenant: str
+) -> list[int | None]:
     """The place, from 1, of each fact among the first hits of its question; None where it is not among them."""
     with Memory("languages", tenant=tenant, user="user", embed="now", settings=settings) as memory:
         for number, (fact, _, _) in enumerate(language.facts):
@@ -73,7 +89,9 @@ def asked(language: Language, remarks: Sequence[str], *, settings: Settings, ten
         places = []
         for _, question, word in language.facts:
             hits = memory.recall(question, limit=SHOWN, hold=False)
-            places.append(next((place for place, hit in enumerate(hits, 1) if word in hit.content), None))
+            places.append(
+                next((place for place, hit in enumerate(hits, 1) if word in hit.content), None)
+            )
     return places
 
 
@@ -111,7 +129,9 @@ def languages(text: str) -> Iterator[Language]:
             case [fact, question, word]:
                 language.facts.append((fact, question, word))
             case _:
-                raise ValueError(f"expected a remark, a fact, or a template with two gaps, got {line!r}")
+                raise ValueError(
+                    f"expected a remark, a fact, or a template with two gaps, got {line!r}"
+                )
     if language is not None:
         yield language
 

@@ -34,7 +34,9 @@ TENANT = "bench"
 
 def main() -> None:
     """Measure each size, and print its table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--nodes", type=int, nargs="+", default=[10_000, 100_000])
     parser.add_argument("--calls", type=int, default=200)
     arguments = parser.parse_args()
@@ -52,7 +54,9 @@ class Latency:
         self._nodes = nodes
         self._calls = calls
         self.corpus = Corpus(nodes)
-        self._embedder = RandomEmbedder(self.corpus)  # one for all memories: a tenant has one client of a name
+        self._embedder = RandomEmbedder(
+            self.corpus
+        )  # one for all memories: a tenant has one client of a name
         self._settings = Settings(worker="off", max_drafts=1_000_000)
         self.database = runtime(None, self._settings).database
         self._rows: list[tuple[str, float, float]] = []
@@ -83,7 +87,9 @@ class Latency:
     def drafts(self, documents: list[Any]) -> list[Draft]:
         """The documents as a memory takes them, with their vectors."""
         return [
-            Draft(content=each.content, vector=each.vector, at=each.at, tags=[each.tag], role="user")
+            Draft(
+                content=each.content, vector=each.vector, at=each.at, tags=[each.tag], role="user"
+            )
             for each in documents
         ]
 
@@ -104,7 +110,10 @@ class Latency:
         with self.database.owner() as connection:
             connection.execute("vacuum analyze")
         self._extra.append(
-            (f"statistics and HNSW build ({len(built)} indexes)", f"{time.perf_counter() - began:,.1f} s")
+            (
+                f"statistics and HNSW build ({len(built)} indexes)",
+                f"{time.perf_counter() - began:,.1f} s",
+            )
         )
 
     def _floors(self) -> None:
@@ -121,19 +130,28 @@ class Latency:
             bare = query.replace("%s", str(space["id"]), 1).replace("%s", "%b")
             self._time(
                 "floor: bare HNSW query, 60 nearest",
-                lambda: connection.execute(bare, [HalfVector(self.corpus.vector().tolist())], binary=True).fetchall(),
+                lambda: connection.execute(
+                    bare, [HalfVector(self.corpus.vector().tolist())], binary=True
+                ).fetchall(),
             )
             connection.execute(
                 "create unlogged table if not exists floor_insert (id bigserial primary key, content text)"
             )
-            connection.execute("create table if not exists floor_logged (id bigserial primary key, content text)")
+            connection.execute(
+                "create table if not exists floor_logged (id bigserial primary key, content text)"
+            )
             self._time(
                 "floor: bare insert, committed",
-                lambda: connection.execute("insert into floor_logged (content) values (%s)", [self.corpus.sentence()]),
+                lambda: connection.execute(
+                    "insert into floor_logged (content) values (%s)", [self.corpus.sentence()]
+                ),
             )
 
     def _verbs(self, memory: Memory) -> None:
-        self._time("remember (queued embedding)", lambda: memory.remember(self.corpus.sentence(), role="user"))
+        self._time(
+            "remember (queued embedding)",
+            lambda: memory.remember(self.corpus.sentence(), role="user"),
+        )
         self._time("context, 20,000 tokens", lambda: memory.context())
         newest = memory.list(limit=1)[0].id
         self._time("get", lambda: memory.get(newest))
@@ -158,7 +176,9 @@ class Latency:
             self._time(
                 f"recall {name}",
                 lambda arguments=arguments, into=embedding: into.append(
-                    memory.recall(self.corpus.sentence(6), hold=False, **arguments).timings.embedding
+                    memory.recall(
+                        self.corpus.sentence(6), hold=False, **arguments
+                    ).timings.embedding
                 ),
                 subtract=embedding,
             )
@@ -178,13 +198,18 @@ class Latency:
             held = "held in working memory" if hold else "not held"
             self._rows.append((f"recall hybrid, in turns, {held}", *_p50_and_p95(values)))
         ratio = statistics.median(taken[True]) / statistics.median(taken[False])
-        self._extra.append(("recall that holds, divided by one that does not (p50)", f"{ratio:.2f}"))
+        self._extra.append(
+            ("recall that holds, divided by one that does not (p50)", f"{ratio:.2f}")
+        )
 
     def _ablated(self) -> None:
         """Time hybrid recall with all signals and without each one; they take turns, so that other work affects all alike."""
         default = Signals()
         names = [name for name in Signals.model_fields if getattr(default, name)]
-        settings = {name: self._settings.model_copy(update={"signals": Signals(**{name: 0.0})}) for name in names}
+        settings = {
+            name: self._settings.model_copy(update={"signals": Signals(**{name: 0.0})})
+            for name in names
+        }
         memories = {"all signals": self.memory()}
         memories |= {f"without {name}": self.memory(settings=settings[name]) for name in names}
         taken: dict[str, list[float]] = {name: [] for name in memories}
@@ -208,7 +233,9 @@ class Latency:
             ours.append(BATCH / (time.perf_counter() - began))
             plain.append(BATCH / self.plain_insert())
         rate, floor = statistics.median(ours), statistics.median(plain)
-        self._extra.append(("remember_many, given vectors, into the indexed tables", f"{rate:,.0f} rows/s"))
+        self._extra.append(
+            ("remember_many, given vectors, into the indexed tables", f"{rate:,.0f} rows/s")
+        )
         self._extra.append(("plain batched INSERT into the same tables", f"{floor:,.0f} rows/s"))
         self._extra.append(("share of the plain rate", f"{rate / floor:.0%}"))
 
@@ -223,7 +250,9 @@ class Latency:
             connection.execute(PLAIN_VECTORS, [vectors], binary=True)
         return time.perf_counter() - began
 
-    def _time(self, name: str, call: Callable[[], Any], *, subtract: list[float] | None = None) -> None:
+    def _time(
+        self, name: str, call: Callable[[], Any], *, subtract: list[float] | None = None
+    ) -> None:
         for _ in range(10):
             call()
         if subtract is not None:

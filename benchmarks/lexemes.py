@@ -40,7 +40,9 @@ FORMS = {
 
 def main() -> None:
     """Fill a new server, and measure each form."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--tenants", type=int, default=20)
     parser.add_argument("--each", type=int, default=10_000)
     arguments = parser.parse_args()
@@ -51,7 +53,9 @@ def main() -> None:
         with psycopg.connect(dsn, autocommit=True, prepare_threshold=None) as connection:
             fill(connection, arguments.tenants, arguments.each)
             for form, (made, conditions) in FORMS.items():
-                measure(connection, form, made=made, conditions=conditions, tenants=arguments.tenants)
+                measure(
+                    connection, form, made=made, conditions=conditions, tenants=arguments.tenants
+                )
         release(home)
 
 
@@ -74,7 +78,14 @@ def fill(connection: psycopg.Connection[Any], tenants: int, passages: int) -> No
             copy.write_row((f"t{number % tenants:03}", sorted(set(random_words(rng, 10)))))
 
 
-def measure(connection: psycopg.Connection[Any], form: str, *, made: str, conditions: list[str], tenants: int) -> None:
+def measure(
+    connection: psycopg.Connection[Any],
+    form: str,
+    *,
+    made: str,
+    conditions: list[str],
+    tenants: int,
+) -> None:
     """Index one form, search it, and print the times."""
     connection.execute(
         f"create table {form} as select tenant, array_to_tsvector({made}) as lexemes from said order by random()"
@@ -86,10 +97,14 @@ def measure(connection: psycopg.Connection[Any], form: str, *, made: str, condit
     assert row is not None
     for condition in conditions:
         six_words, counted = timed(connection, form, condition, tenants)
-        print(f"{form:9} {row[0]:6.1f} MB  six words {six_words:6.2f} ms  a rare word {counted:6.2f} ms  {condition}")
+        print(
+            f"{form:9} {row[0]:6.1f} MB  six words {six_words:6.2f} ms  a rare word {counted:6.2f} ms  {condition}"
+        )
 
 
-def timed(connection: psycopg.Connection[Any], form: str, condition: str, tenants: int) -> tuple[float, float]:
+def timed(
+    connection: psycopg.Connection[Any], form: str, condition: str, tenants: int
+) -> tuple[float, float]:
     """Give the p50 of finding any of six words, and of counting a rare word up to 200."""
     rng = random.Random(3)
     find = f"select count(*) from {form} where {condition}"
@@ -97,8 +112,15 @@ def timed(connection: psycopg.Connection[Any], form: str, condition: str, tenant
     taken: dict[str, list[float]] = {find: [], count: []}
     for _ in range(CALLS):
         tenant = f"t{rng.randrange(tenants):03}"
-        for statement, words in ((find, random_words(rng, 6)), (count, [f"w{rng.randrange(3_000, 8_000)}"])):
-            values = {"words": words, "tenant": tenant, "coded": [f"{tenant}:{word}" for word in words]}
+        for statement, words in (
+            (find, random_words(rng, 6)),
+            (count, [f"w{rng.randrange(3_000, 8_000)}"]),
+        ):
+            values = {
+                "words": words,
+                "tenant": tenant,
+                "coded": [f"{tenant}:{word}" for word in words],
+            }
             began = time.perf_counter()
             connection.execute(statement, values).fetchone()
             taken[statement].append(1e3 * (time.perf_counter() - began))

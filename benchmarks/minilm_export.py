@@ -50,7 +50,11 @@ def outside(tensor: TensorProto, name: str) -> None:
     start, stop = json.loads(head[8:])[name]["data_offsets"]
     tensor.ClearField("raw_data")
     tensor.data_location = TensorProto.EXTERNAL
-    for key, value in (("location", LOCATION), ("offset", len(head) + start), ("length", stop - start)):
+    for key, value in (
+        ("location", LOCATION),
+        ("offset", len(head) + start),
+        ("length", stop - start),
+    ):
         tensor.external_data.add(key=key, value=str(value))
 
 
@@ -80,22 +84,31 @@ class Network:
         bias = self.attention_bias("mask")
         for layer in range(LAYERS):
             states = self.layer(f"encoder.layer.{layer}.", states, bias)
-        pooled = self.pooled(self.node("Reshape", states, self.shape_of("ids", np.array([WIDTH]))), "mask")
+        pooled = self.pooled(
+            self.node("Reshape", states, self.shape_of("ids", np.array([WIDTH]))), "mask"
+        )
         inputs = [
-            helper.make_tensor_value_info(name, TensorProto.INT64, ("texts", "tokens")) for name in ("ids", "mask")
+            helper.make_tensor_value_info(name, TensorProto.INT64, ("texts", "tokens"))
+            for name in ("ids", "mask")
         ]
         output = helper.make_tensor_value_info(pooled, TensorProto.FLOAT, ("texts", WIDTH))
-        graph = helper.make_graph(self.nodes, "all-MiniLM-L6-v2", inputs, [output], list(self.tensors.values()))
+        graph = helper.make_graph(
+            self.nodes, "all-MiniLM-L6-v2", inputs, [output], list(self.tensors.values())
+        )
         return helper.make_model(graph, opset_imports=OPSETS, ir_version=IR_VERSION)
 
     def embedded(self, ids: str) -> str:
         """Add the embeddings of word, position and segment (always the first), then normalise."""
         axis = self.constant("axis_0", np.array([0]))
         length = self.node("Shape", ids, start=1)
-        positions = self.node("Slice", self.weight("embeddings.position_embeddings.weight"), axis, length, axis)
+        positions = self.node(
+            "Slice", self.weight("embeddings.position_embeddings.weight"), axis, length, axis
+        )
         segment = self.node("Gather", self.weight("embeddings.token_type_embeddings.weight"), axis)
         words = self.node("Gather", self.weight("embeddings.word_embeddings.weight"), ids)
-        return self.norm("embeddings.", self.node("Add", self.node("Add", words, positions), segment))
+        return self.norm(
+            "embeddings.", self.node("Add", self.node("Add", words, positions), segment)
+        )
 
     def attention_bias(self, mask: str) -> str:
         """0 for tokens and −10⁹ for padding, as texts × 1 × 1 × tokens."""
@@ -107,11 +120,15 @@ class Network:
     def layer(self, prefix: str, states: str, bias: str) -> str:
         """One of the layers."""
         attended = self.linear(
-            f"{prefix}attention.output.dense", self.attention(f"{prefix}attention.self.", states, bias)
+            f"{prefix}attention.output.dense",
+            self.attention(f"{prefix}attention.self.", states, bias),
         )
         states = self.norm(f"{prefix}attention.output.", self.node("Add", attended, states))
         hidden = self.node("Gelu", self.linear(f"{prefix}intermediate.dense", states))
-        return self.norm(f"{prefix}output.", self.node("Add", self.linear(f"{prefix}output.dense", hidden), states))
+        return self.norm(
+            f"{prefix}output.",
+            self.node("Add", self.linear(f"{prefix}output.dense", hidden), states),
+        )
 
     def attention(self, prefix: str, states: str, bias: str) -> str:
         """The self-attention, softmax(q·kᵀ/√32 + bias)·v, in 12 heads."""
@@ -132,13 +149,22 @@ class Network:
         matrix, bias = self.weight(f"{name}.weight"), self.weight(f"{name}.bias")
         if self.form == "float32":
             return self.node("Gemm", states, matrix, bias, transB=1)
-        zero = self.constant(f"zero_{self.shapes[f'{name}.bias'][0]}", np.zeros(self.shapes[f"{name}.bias"], np.int8))
-        return self.node("com.microsoft::DynamicQuantizeMatMul", states, *self.quantised(matrix), zero, bias)
+        zero = self.constant(
+            f"zero_{self.shapes[f'{name}.bias'][0]}", np.zeros(self.shapes[f"{name}.bias"], np.int8)
+        )
+        return self.node(
+            "com.microsoft::DynamicQuantizeMatMul", states, *self.quantised(matrix), zero, bias
+        )
 
     def quantised(self, matrix: str) -> tuple[str, str]:
         """A matrix (inputs × outputs) in whole numbers from −127 to 127, and the scale of each output."""
         turned = self.node("Transpose", matrix, perm=(1, 0))
-        largest = self.node("ReduceMax", self.node("Abs", turned), self.constant("axis_0", np.array([0])), keepdims=0)
+        largest = self.node(
+            "ReduceMax",
+            self.node("Abs", turned),
+            self.constant("axis_0", np.array([0])),
+            keepdims=0,
+        )
         scale = self.node("Div", largest, self.constant("most", np.float32(127)))
         rounded = self.node("Round", self.node("Div", turned, scale))
         return self.node("Cast", rounded, to=TensorProto.INT8), scale

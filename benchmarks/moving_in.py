@@ -46,14 +46,20 @@ class Compared:
     recall: float
 
 
-def of_documents(memory: Memory, collection: str, kind: str | None = None) -> Callable[[str], list[str]]:
+def of_documents(
+    memory: Memory, collection: str, kind: str | None = None
+) -> Callable[[str], list[str]]:
     """The ids that a collection finds for a query by its vector."""
     options = {} if kind is None else {"kind": kind}
     documents = memory.collection(collection, embedder=peers.embedder(), **options)  # type: ignore[arg-type]
-    return lambda query: [each.item.id for each in documents.query(query, mode="vector", limit=LIMIT)]
+    return lambda query: [
+        each.item.id for each in documents.query(query, mode="vector", limit=LIMIT)
+    ]
 
 
-def share(answers: Mapping[str, Sequence[Any]], find: Callable[[str], Sequence[Any]]) -> list[float]:
+def share(
+    answers: Mapping[str, Sequence[Any]], find: Callable[[str], Sequence[Any]]
+) -> list[float]:
     """Of each query the share of what was found there that is found here."""
     return [len(set(find(query)) & set(ids)) / len(ids) for query, ids in answers.items()]
 
@@ -65,7 +71,11 @@ def pgvectorstore(memory: Memory, answers: Mapping[str, Any]) -> list[float]:
 
 def pgvector(memory: Memory, answers: Mapping[str, Any]) -> list[float]:
     """`PGVector` of langchain-postgres, with two collections."""
-    return [each for name, one in answers["legacy"].items() for each in share(one["found"], of_documents(memory, name))]
+    return [
+        each
+        for name, one in answers["legacy"].items()
+        for each in share(one["found"], of_documents(memory, name))
+    ]
 
 
 def llama_index(memory: Memory, answers: Mapping[str, Any]) -> list[float]:
@@ -75,7 +85,9 @@ def llama_index(memory: Memory, answers: Mapping[str, Any]) -> list[float]:
     def find(query: str) -> list[str]:
         """The ids of nodes near to a query's vector."""
         vector = peers.embedder().embed_query(query)
-        return [each.item.id for each in collection.query(vector=vector, mode="vector", limit=LIMIT)]
+        return [
+            each.item.id for each in collection.query(vector=vector, mode="vector", limit=LIMIT)
+        ]
 
     return share(answers["found"], find)
 
@@ -97,7 +109,9 @@ def mem0(memory: Memory, answers: Mapping[str, Any]) -> list[float]:
     eve = memory.of(user="eve")
     return share(
         answers["found"],
-        lambda query: [hit.content for hit in eve.recall(query, limit=LIMIT, mode="vector", hold=False)],
+        lambda query: [
+            hit.content for hit in eve.recall(query, limit=LIMIT, mode="vector", hold=False)
+        ],
     )
 
 
@@ -105,7 +119,9 @@ def mempalace(memory: Memory, answers: Mapping[str, Any]) -> list[float]:
     """The drawers of MemPalace, each of which has a text of its own."""
     return share(
         answers["found"],
-        lambda query: [hit.content for hit in memory.recall(query, limit=LIMIT, mode="vector", hold=False)],
+        lambda query: [
+            hit.content for hit in memory.recall(query, limit=LIMIT, mode="vector", hold=False)
+        ],
     )
 
 
@@ -114,7 +130,9 @@ def ruby_htm(memory: Memory, answers: Mapping[str, Any]) -> list[float]:
     ids = {node["content"]: node["id"] for node in answers["memories"]}
     return share(
         answers["found"],
-        lambda query: [ids[hit.content] for hit in memory.recall(query, limit=LIMIT, mode="vector", hold=False)],
+        lambda query: [
+            ids[hit.content] for hit in memory.recall(query, limit=LIMIT, mode="vector", hold=False)
+        ],
     )
 
 
@@ -182,10 +200,15 @@ def compared(peer: Peer, dsn: str, answers: Mapping[str, Any], url: str) -> list
     for kind, search in peer.searches.items():
         tenant = f"{peer.name}-{uuid.uuid4().hex[:6]}"
         with Memory(
-            "atlas", url=url, tenant=tenant, embedder=peers.embedder(), settings=Settings(worker="off")
+            "atlas",
+            url=url,
+            tenant=tenant,
+            embedder=peers.embedder(),
+            settings=Settings(worker="off"),
         ) as memory:
             first, second = (
-                import_database(memory, dsn, kinds=[kind], embedder=peers.embedder()).tables for _ in range(2)
+                import_database(memory, dsn, kinds=[kind], embedder=peers.embedder()).tables
+                for _ in range(2)
             )
             shares = search(memory, answers)
         rows.append(
@@ -203,8 +226,12 @@ def compared(peer: Peer, dsn: str, answers: Mapping[str, Any], url: str) -> list
 
 def main(arguments: Sequence[str]) -> int:
     """Compare all packages; 1 when one of them finds less than it should, or changes something the second time."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--installed", action="store_true", help="fill the databases by the installed packages now")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--installed", action="store_true", help="fill the databases by the installed packages now"
+    )
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
     options = parser.parse_args(arguments)
     rows: list[Compared] = []
@@ -222,7 +249,9 @@ def main(arguments: Sequence[str]) -> int:
                 drop_database(url, dsn)
         shutdown()
     report(rows, left_out, as_json=options.json)
-    return 0 if rows and all(each.recall >= LEAST and each.changed_again == 0 for each in rows) else 1
+    return (
+        0 if rows and all(each.recall >= LEAST and each.changed_again == 0 for each in rows) else 1
+    )
 
 
 def report(rows: Sequence[Compared], left_out: Sequence[str], *, as_json: bool) -> None:

@@ -43,7 +43,9 @@ class MovingWriters:
     foreign: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
     failed: Counter[str] = field(default_factory=Counter)
-    undisturbed: list[str] = field(default_factory=list)  # the errors of calls during which nothing was disturbed
+    undisturbed: list[str] = field(
+        default_factory=list
+    )  # the errors of calls during which nothing was disturbed
     seconds: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
 
     @property
@@ -62,7 +64,9 @@ class MovingWriters:
     def running(self, writers: int) -> Iterator[None]:
         """So many threads that write and read."""
         over = threading.Event()
-        threads = [threading.Thread(target=self._write, args=(number, over)) for number in range(writers)]
+        threads = [
+            threading.Thread(target=self._write, args=(number, over)) for number in range(writers)
+        ]
         for thread in threads:
             thread.start()
         try:
@@ -83,7 +87,10 @@ class MovingWriters:
             try:
                 memories[tenant].remember(text)
                 self.acknowledged[tenant].append(text)
-                contents = [hit.content for hit in memories[tenant].recall(text, mode="text", limit=5, hold=False)]
+                contents = [
+                    hit.content
+                    for hit in memories[tenant].recall(text, mode="text", limit=5, hold=False)
+                ]
             except Exception as error:
                 self.failed[type(error).__name__] += 1
                 if not (disturbed or self.disturbed.is_set()):
@@ -92,7 +99,9 @@ class MovingWriters:
                 continue
             when = DISTURBED if disturbed or self.disturbed.is_set() else CALM
             self.seconds[when].append(time.monotonic() - began)
-            self.foreign += [content for content in contents if not content.startswith(f"{tenant} ")]
+            self.foreign += [
+                content for content in contents if not content.startswith(f"{tenant} ")
+            ]
             if text not in contents:
                 self.missing.append(text)
 
@@ -108,7 +117,9 @@ class MovingWriters:
             acknowledged = set(self.acknowledged[tenant])
             compared.lost += len(acknowledged - set(here))
             compared.doubled += len(here) - len(set(here))
-            compared.unsaid += len({text for text in here if text.startswith(f"{tenant} ")} - acknowledged)
+            compared.unsaid += len(
+                {text for text in here if text.startswith(f"{tenant} ")} - acknowledged
+            )
             compared.foreign += sum(not text.startswith(f"{tenant} ") for text in here)
         compared.foreign += len(self.foreign)
         return compared

@@ -52,9 +52,44 @@ NAMES = (
     "May",
     "Will",
 )
-PLACES = ("Oslo", "Bergen", "Lisbon", "Porto", "Vienna", "Graz", "Leeds", "York", "Turin", "Milan", "Bath", "Nice")
-FOODS = ("tea", "coffee", "bread", "butter", "cheese", "ramen", "olives", "mushrooms", "chocolate", "rice")
-THINGS = ("bike", "laptop", "sofa", "camera", "printer", "kayak", "piano", "tent", "fridge", "drill")
+PLACES = (
+    "Oslo",
+    "Bergen",
+    "Lisbon",
+    "Porto",
+    "Vienna",
+    "Graz",
+    "Leeds",
+    "York",
+    "Turin",
+    "Milan",
+    "Bath",
+    "Nice",
+)
+FOODS = (
+    "tea",
+    "coffee",
+    "bread",
+    "butter",
+    "cheese",
+    "ramen",
+    "olives",
+    "mushrooms",
+    "chocolate",
+    "rice",
+)
+THINGS = (
+    "bike",
+    "laptop",
+    "sofa",
+    "camera",
+    "printer",
+    "kayak",
+    "piano",
+    "tent",
+    "fridge",
+    "drill",
+)
 DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 MONTHS = ("January", "March", "April", "May", "June", "July", "September", "October")
 NUMBERS = ("two", "three", "four", "five", "seven", "nine", "12", "15", "20", "48", "150", "1,200")
@@ -113,7 +148,10 @@ CLOSINGS = (
 def lower(text: str, _: random.Random) -> str | None:
     return (
         None
-        if any(word in text for word in ("Mark", "Rose", "May", "March", "April", "June", "Will", "Bath", "Nice"))
+        if any(
+            word in text
+            for word in ("Mark", "Rose", "May", "March", "April", "June", "Will", "Bath", "Nice")
+        )
         else text.lower()
     )
 
@@ -123,7 +161,11 @@ def without_stop(text: str, _: random.Random) -> str | None:
 
 
 def opened(text: str, chance: random.Random) -> str | None:
-    first = text if text[:2] in ("I ", "I'") or text.split()[0] in (*NAMES, *DAYS) else text[0].lower() + text[1:]
+    first = (
+        text
+        if text[:2] in ("I ", "I'") or text.split()[0] in (*NAMES, *DAYS)
+        else text[0].lower() + text[1:]
+    )
     if text.split()[0] in ("Tomorrow", "On"):
         return None
     return chance.choice(OPENINGS) + first
@@ -134,7 +176,13 @@ def closed(text: str, chance: random.Random) -> str | None:
 
 
 def uncontracted(text: str, _: random.Random) -> str | None:
-    pairs = (("don't", "do not"), ("can't", "cannot"), ("I'm", "I am"), ("We've", "We have"), ("hasn't", "has not"))
+    pairs = (
+        ("don't", "do not"),
+        ("can't", "cannot"),
+        ("I'm", "I am"),
+        ("We've", "We have"),
+        ("hasn't", "has not"),
+    )
     return next((text.replace(short, long) for short, long in pairs if short in text), None)
 
 
@@ -177,7 +225,12 @@ def time_last(text: str, _: random.Random) -> str | None:
 
 def list_turned(text: str, _: random.Random) -> str | None:
     words = text[:-1].split()
-    if text.startswith("I love ") and text.endswith(".") and "and" in words and words.index("and") == len(words) - 2:
+    if (
+        text.startswith("I love ")
+        and text.endswith(".")
+        and "and" in words
+        and words.index("and") == len(words) - 2
+    ):
         at = words.index("and")
         words[at - 1], words[at + 1] = words[at + 1], words[at - 1]
         return " ".join(words) + "."
@@ -216,7 +269,9 @@ def other_of(choices: tuple[str, ...]) -> Change:
         if not present:
             return None
         old = chance.choice(present)
-        return text.replace(old, chance.choice([each for each in choices if each != old and each not in text]), 1)
+        return text.replace(
+            old, chance.choice([each for each in choices if each != old and each not in text]), 1
+        )
 
     return change
 
@@ -255,7 +310,16 @@ def asked(text: str, _: random.Random) -> str | None:
 
 def more_said(text: str, chance: random.Random) -> str | None:
     return text[:-1] + chance.choice(
-        (" again.", " alone.", " sometimes.", " at most.", ", maybe.", ", I hope.", " for now.", " only.")
+        (
+            " again.",
+            " alone.",
+            " sometimes.",
+            " at most.",
+            ", maybe.",
+            ", I hope.",
+            " for now.",
+            " only.",
+        )
     )
 
 
@@ -348,7 +412,9 @@ def read_pairs(file: Path) -> Iterator[Pair]:
 
 def main() -> None:
     """Measure, and print the shares with their intervals."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--pairs", type=int, default=2_000)
     parser.add_argument("--file", type=Path)
     parser.add_argument("--show", action="store_true", help="print the pairs that are judged wrong")

@@ -56,9 +56,15 @@ def questions(half: str | None = None) -> list[tuple[str, str]]:
 def counted(rows: Iterable[tuple[str, str]]) -> tuple[int, int, int]:
     """Return the numbers of questions rightly taken for such a one, wrongly taken, and missed."""
     outcomes = Counter((kind(text), expected) for text, expected in rows)
-    hits = sum(count for (found, expected), count in outcomes.items() if found == expected != "none")
-    false = sum(count for (found, expected), count in outcomes.items() if found not in ("none", expected))
-    missed = sum(count for (found, expected), count in outcomes.items() if found == "none" != expected)
+    hits = sum(
+        count for (found, expected), count in outcomes.items() if found == expected != "none"
+    )
+    false = sum(
+        count for (found, expected), count in outcomes.items() if found not in ("none", expected)
+    )
+    missed = sum(
+        count for (found, expected), count in outcomes.items() if found == "none" != expected
+    )
     return hits, false, missed
 
 
@@ -75,7 +81,10 @@ def of_published(path: Path) -> tuple[list[str], list[str]]:
         else:
             asked.append(sample["question"])
             messages += [
-                turn["content"] for session in sample["haystack_sessions"] for turn in session if turn["role"] == "user"
+                turn["content"]
+                for session in sample["haystack_sessions"]
+                for turn in session
+                if turn["role"] == "user"
             ]
     return asked, messages
 
@@ -86,7 +95,9 @@ def main() -> None:
     )
     parser.add_argument("--locomo", type=Path, help="conversations in LoCoMo's format")
     parser.add_argument("--longmemeval", type=Path, help="conversations in LongMemEval's format")
-    parser.add_argument("--show", action="store_true", help="print what is taken wrongly, and what is missed")
+    parser.add_argument(
+        "--show", action="store_true", help="print what is taken wrongly, and what is missed"
+    )
     options = parser.parse_args()
     for half in ("first", "second", "later", None):
         rows = questions(half)
@@ -97,7 +108,12 @@ def main() -> None:
         )
         if options.show and half:
             print(
-                *(f"  {kind(text):<5} for {label:<5} {text}" for text, label in rows if kind(text) != label), sep="\n"
+                *(
+                    f"  {kind(text):<5} for {label:<5} {text}"
+                    for text, label in rows
+                    if kind(text) != label
+                ),
+                sep="\n",
             )
     for path in filter(None, (options.locomo, options.longmemeval)):
         for name, texts in zip(("questions", "messages"), of_published(path), strict=True):

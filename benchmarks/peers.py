@@ -37,7 +37,17 @@ from rich.progress import track
 from rich.table import Table
 
 from benchmarks.corpus import Corpus
-from benchmarks.peers_systems import HTM, LIMIT, PEERS, ReadyEmbedder, Row, System, new_database, opened, settle
+from benchmarks.peers_systems import (
+    HTM,
+    LIMIT,
+    PEERS,
+    ReadyEmbedder,
+    Row,
+    System,
+    new_database,
+    opened,
+    settle,
+)
 from benchmarks.retrieval_measures import interval, measured
 from benchmarks.retrieval_sets import TURN, Case, locomo
 from benchmarks.tcp_server import temporary_server
@@ -55,7 +65,9 @@ class Measured:
     """Measures of one system at one size: milliseconds of each call, and what was found."""
 
     rows_per_second: float = 0.0
-    milliseconds: dict[str, list[float]] = field(default_factory=lambda: {DENSE: [], HYBRID: [], FILTERED: []})
+    milliseconds: dict[str, list[float]] = field(
+        default_factory=lambda: {DENSE: [], HYBRID: [], FILTERED: []}
+    )
     recall: dict[str, list[float]] = field(default_factory=lambda: {DENSE: [], FILTERED: []})
     rows: list[float] = field(default_factory=list)
 
@@ -103,16 +115,29 @@ def main() -> None:
 
 def arguments() -> argparse.Namespace:
     """Read the command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rows", type=int, nargs="*", default=[20_000, 100_000])
-    parser.add_argument("--calls", type=int, default=100, help="timed calls of each kind and system")
-    parser.add_argument("--only", nargs="+", default=[HTM, *PEERS], choices=[HTM, *PEERS], help="only these systems")
-    parser.add_argument("--locomo", type=Path, metavar="PATH", help="locomo10.json, gzipped or not: quality by turn")
-    parser.add_argument("--cache", type=Path, help="a file that caches the model's vectors between runs")
-    parser.add_argument(
-        "--url", help="a superuser's DSN of a server that has pgvector; a temporary one over TCP unless given"
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--programs", type=Path, help="the bin folder of the temporary server's PostgreSQL")
+    parser.add_argument("--rows", type=int, nargs="*", default=[20_000, 100_000])
+    parser.add_argument(
+        "--calls", type=int, default=100, help="timed calls of each kind and system"
+    )
+    parser.add_argument(
+        "--only", nargs="+", default=[HTM, *PEERS], choices=[HTM, *PEERS], help="only these systems"
+    )
+    parser.add_argument(
+        "--locomo", type=Path, metavar="PATH", help="locomo10.json, gzipped or not: quality by turn"
+    )
+    parser.add_argument(
+        "--cache", type=Path, help="a file that caches the model's vectors between runs"
+    )
+    parser.add_argument(
+        "--url",
+        help="a superuser's DSN of a server that has pgvector; a temporary one over TCP unless given",
+    )
+    parser.add_argument(
+        "--programs", type=Path, help="the bin folder of the temporary server's PostgreSQL"
+    )
     parser.add_argument("--out", type=Path, help="a JSON file for all numbers")
     return parser.parse_args()
 
@@ -130,7 +155,9 @@ def server(args: argparse.Namespace) -> Iterator[str]:
 def measure(dsn: str, size: int, *, calls: int, systems: Sequence[str]) -> dict[str, Measured]:
     """Fill all systems with the same rows, and ask all of them the same questions."""
     rows, questions = corpus(size, calls + WARM_UP)
-    known = {row.content: row.vector for row in rows} | {each.text: each.vector for each in questions}
+    known = {row.content: row.vector for row in rows} | {
+        each.text: each.vector for each in questions
+    }
     embedder, matrix = ReadyEmbedder(known), np.stack([row.vector for row in rows])
     results: dict[str, Measured] = {name: Measured() for name in systems}
     ready: dict[str, System] = {}
@@ -142,7 +169,9 @@ def measure(dsn: str, size: int, *, calls: int, systems: Sequence[str]) -> dict[
             ready[name].fill(rows)
             results[name].rows_per_second = size / (time.perf_counter() - began)
             settle(database)
-        for number, question in enumerate(track(questions, description=f"ask {size:,}", console=Console(stderr=True))):
+        for number, question in enumerate(
+            track(questions, description=f"ask {size:,}", console=Console(stderr=True))
+        ):
             ask(ready, question, rows, matrix, results if number >= WARM_UP else None, seed=number)
     finally:
         close(ready)
@@ -159,7 +188,9 @@ def corpus(size: int, questions: int) -> tuple[list[Row], list[Asked]]:
         )
         for number, each in enumerate(made.documents())
     ]  # fmt: skip
-    return rows, [Asked(made.sentence(6), made.vector(), draw.choice(rows).topic) for _ in range(questions)]
+    return rows, [
+        Asked(made.sentence(6), made.vector(), draw.choice(rows).topic) for _ in range(questions)
+    ]
 
 
 def ask(
@@ -199,7 +230,11 @@ def search(system: System, kind: str, question: Asked) -> list[list[str]] | None
     """Ask one system in one way."""
     if kind == DENSE:
         return system.dense(question.text)
-    return system.hybrid(question.text) if kind == HYBRID else system.filtered(question.text, question.topic)
+    return (
+        system.hybrid(question.text)
+        if kind == HYBRID
+        else system.filtered(question.text, question.topic)
+    )
 
 
 def _nearest(nearness: np.ndarray, among: np.ndarray, rows: Sequence[Row]) -> set[str]:
@@ -217,7 +252,10 @@ def close(systems: dict[str, System]) -> None:
 
 def tables(size: int, results: dict[str, Measured], calls: int) -> Iterator[Table]:
     """Give a table of what was measured, and one of our ratios to the fastest of the others."""
-    table = Table(title=f"{size:,} rows of 384 dimensions, {calls} calls each, p50 / p95 in ms", title_justify="left")
+    table = Table(
+        title=f"{size:,} rows of 384 dimensions, {calls} calls each, p50 / p95 in ms",
+        title_justify="left",
+    )
     for column in (
         "system", "dense", "recall@10", "hybrid", "filter of 1 %, dense", "rows", "recall@10 of the filter", "filled + indexed",
     ):  # fmt: skip
@@ -241,7 +279,10 @@ def _ratios(ours: Measured, others: dict[str, Measured]) -> Table:
         (DENSE, others),
         (HYBRID, others),
         (FILTERED, others),
-        ("filtered, of those with all rows", {k: v for k, v in others.items() if statistics.mean(v.rows) > 0.99}),
+        (
+            "filtered, of those with all rows",
+            {k: v for k, v in others.items() if statistics.mean(v.rows) > 0.99},
+        ),
     ):
         measured_kind = kind if kind in (DENSE, HYBRID) else FILTERED
         times = {name: each.p50(measured_kind) for name, each in among.items()}
@@ -251,7 +292,11 @@ def _ratios(ours: Measured, others: dict[str, Measured]) -> Table:
             best = min(known, key=lambda name: known[name])
             table.add_row(f"{kind}, p50", f"{mine / known[best]:.2f}", best)
     best = max(others, key=lambda name: others[name].rows_per_second)
-    table.add_row("filled + indexed, rows/s", f"{ours.rows_per_second / others[best].rows_per_second:.2f}", best)
+    table.add_row(
+        "filled + indexed, rows/s",
+        f"{ours.rows_per_second / others[best].rows_per_second:.2f}",
+        best,
+    )
     return table
 
 
@@ -264,16 +309,22 @@ def _share(values: Sequence[float]) -> str:
     return f"{statistics.mean(values):.3f}"
 
 
-def asked_about(dsn: str, cases: Sequence[Case], args: argparse.Namespace) -> dict[str, dict[str, list[float]]]:
+def asked_about(
+    dsn: str, cases: Sequence[Case], args: argparse.Namespace
+) -> dict[str, dict[str, list[float]]]:
     """Ask all systems the questions of each conversation, and score the ten hits by turn: measures by system and kind."""
     from benchmarks.retrieval_systems import CachedEmbedder
 
     measures: dict[str, dict[str, list[float]]] = {}
     with tempfile.TemporaryDirectory(prefix="htm-bench-") as folder:
         model = CachedEmbedder(args.cache or Path(folder) / "vectors")
-        for place, case in enumerate(track(cases, description="LoCoMo", console=Console(stderr=True))):
+        for place, case in enumerate(
+            track(cases, description="LoCoMo", console=Console(stderr=True))
+        ):
             texts = [message.content for message in case.messages]
-            known = dict(zip(texts, np.asarray(model.embed_documents(texts), np.float32), strict=True))
+            known = dict(
+                zip(texts, np.asarray(model.embed_documents(texts), np.float32), strict=True)
+            )
             rows = [
                 Row(
                     unit=each.unit, content=each.content, vector=known[each.content], topic="all", at=each.at,
@@ -295,7 +346,10 @@ def asked_about(dsn: str, cases: Sequence[Case], args: argparse.Namespace) -> di
 
 def _score(system: System, case: Case, into: dict[str, dict[str, list[float]]]) -> None:
     for question in case.questions:
-        for kind, ranking in ((DENSE, system.dense(question.text)), (HYBRID, system.hybrid(question.text))):
+        for kind, ranking in (
+            (DENSE, system.dense(question.text)),
+            (HYBRID, system.hybrid(question.text)),
+        ):
             if ranking is not None:
                 values = measured(question.gold[TURN], ranking[:LIMIT])
                 lists = into.setdefault(f"{system.name}, {kind}", {name: [] for name in MEASURES})
@@ -310,7 +364,9 @@ def quality_table(quality: dict[str, dict[str, list[float]]]) -> Table:
         table.add_column(column, justify="left" if column == "system" else "right")
     for name, measures in quality.items():
         shown = [interval(values) for values in measures.values()]
-        cells = [f"{100 * mean:.1f} ({100 * low:.0f}-{100 * high:.0f})" for mean, low, high in shown]
+        cells = [
+            f"{100 * mean:.1f} ({100 * low:.0f}-{100 * high:.0f})" for mean, low, high in shown
+        ]
         table.add_row(name, str(len(measures[MEASURES[0]])), *cells)
     return table
 

@@ -108,7 +108,9 @@ class HTMSystem:
         self._settings = Settings(worker="off", max_drafts=1_000_000)
         self._url = dsn
         clock = None if now is None else lambda: now
-        self._memory = Memory("bench", url=dsn, embedder=embedder, settings=self._settings, clock=clock)
+        self._memory = Memory(
+            "bench", url=dsn, embedder=embedder, settings=self._settings, clock=clock
+        )
 
     def fill(self, rows: Sequence[Row]) -> None:
         for batch in batches(rows):
@@ -134,7 +136,9 @@ class HTMSystem:
     def filtered(self, query: str, topic: str) -> list[list[str]]:
         return self._units(query, mode="vector", where={"topic": topic})
 
-    def _units(self, query: str, *, mode: Mode, where: Mapping[str, Any] | None = None) -> list[list[str]]:
+    def _units(
+        self, query: str, *, mode: Mode, where: Mapping[str, Any] | None = None
+    ) -> list[list[str]]:
         hits = self._memory.recall(query, limit=LIMIT, mode=mode, where=where, hold=False)
         return [[str(mention.metadata["unit"]) for mention in hit.mentions] for hit in hits]
 
@@ -150,7 +154,10 @@ class LangChainSystem:
     def __init__(self, dsn: str, embedder: ReadyEmbedder) -> None:
         from langchain_core.embeddings import Embeddings
         from langchain_postgres import Column, PGEngine, PGVectorStore
-        from langchain_postgres.v2.hybrid_search_config import HybridSearchConfig, reciprocal_rank_fusion
+        from langchain_postgres.v2.hybrid_search_config import (
+            HybridSearchConfig,
+            reciprocal_rank_fusion,
+        )
 
         class Known(Embeddings):
             def embed_documents(self, texts: list[str]) -> list[list[float]]:
@@ -160,7 +167,9 @@ class LangChainSystem:
                 return embedder.embed_query(text)
 
         _execute(dsn, "create extension vector")
-        self._engine = PGEngine.from_connection_string(url=dsn.replace("postgresql://", "postgresql+asyncpg://"))
+        self._engine = PGEngine.from_connection_string(
+            url=dsn.replace("postgresql://", "postgresql+asyncpg://")
+        )
         hybrid = HybridSearchConfig(
             tsv_column="content_tsv", tsv_lang="pg_catalog.english", fusion_function=reciprocal_rank_fusion,
             fusion_function_parameters={"rrf_k": 60, "fetch_top_k": LIMIT}, primary_top_k=LIMIT, secondary_top_k=LIMIT,
@@ -170,7 +179,9 @@ class LangChainSystem:
             hybrid_search_config=hybrid,
         )  # fmt: skip
         columns = ["unit", "topic"]
-        self._dense = PGVectorStore.create_sync(self._engine, Known(), "memories", metadata_columns=columns)
+        self._dense = PGVectorStore.create_sync(
+            self._engine, Known(), "memories", metadata_columns=columns
+        )
         self._hybrid = PGVectorStore.create_sync(
             self._engine, Known(), "memories", metadata_columns=columns, hybrid_search_config=hybrid
         )
@@ -227,7 +238,9 @@ class LlamaIndexSystem:
             self._store.add(
                 [
                     TextNode(
-                        text=row.content, embedding=row.vector.tolist(), metadata={"unit": row.unit, "topic": row.topic}
+                        text=row.content,
+                        embedding=row.vector.tolist(),
+                        metadata={"unit": row.unit, "topic": row.topic},
                     )
                     for row in batch
                 ]
@@ -278,7 +291,8 @@ class LangGraphSystem:
         self._stack = ExitStack()
         self._store = self._stack.enter_context(
             PostgresStore.from_conn_string(
-                dsn, index={"dims": DIMENSION, "embed": embedder.embed_documents, "fields": ["text"]}
+                dsn,
+                index={"dims": DIMENSION, "embed": embedder.embed_documents, "fields": ["text"]},
             )
         )
         self._store.setup()
@@ -289,13 +303,20 @@ class LangGraphSystem:
         for batch in batches(rows):
             self._store.batch(
                 [
-                    PutOp(("memories",), row.unit, {"text": row.content, "unit": row.unit, "topic": row.topic})
+                    PutOp(
+                        ("memories",),
+                        row.unit,
+                        {"text": row.content, "unit": row.unit, "topic": row.topic},
+                    )
                     for row in batch
                 ]
             )
 
     def dense(self, query: str) -> list[list[str]]:
-        return [[item.value["unit"]] for item in self._store.search(("memories",), query=query, limit=LIMIT)]
+        return [
+            [item.value["unit"]]
+            for item in self._store.search(("memories",), query=query, limit=LIMIT)
+        ]
 
     def hybrid(self, query: str) -> list[list[str]] | None:
         del query  # it has none

@@ -45,10 +45,16 @@ class Asked:
 
 def main() -> None:
     """Measure both, and print the tables."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--locomo", type=Path, metavar="PATH", help="locomo10.json, gzipped or not")
-    parser.add_argument("--cache", type=Path, help="a file that caches the model's vectors between runs")
-    parser.add_argument("--home", type=Path, help="where the private server lives; a temporary folder unless given")
+    parser.add_argument(
+        "--cache", type=Path, help="a file that caches the model's vectors between runs"
+    )
+    parser.add_argument(
+        "--home", type=Path, help="where the private server lives; a temporary folder unless given"
+    )
     args = parser.parse_args()
     embedder = CachedEmbedder(args.cache, "minilm") if args.cache else None
     with home(args.home):
@@ -98,7 +104,9 @@ def stand_ins(case: sets.Case) -> dict[str, list[Asked]]:
     for _ in range(JOINED):
         one, other = (chance.choice(same) for same in chance.sample(wordings, 2))
         both = f"{one.text.rstrip('?')}, and {other.text[0].lower()}{other.text[1:]}"
-        joined.append(Asked(both, one.gold[sets.TURN] | other.gold[sets.TURN], (one.text, other.text)))
+        joined.append(
+            Asked(both, one.gold[sets.TURN] | other.gold[sets.TURN], (one.text, other.text))
+        )
         beside.append(Asked(one.text, one.gold[sets.TURN], (other.text,)))
     return {"the question in two other wordings": other_words, "both parts of a joined question": joined,
             "a question about something else": beside}  # fmt: skip
@@ -120,7 +128,9 @@ def mean(rows: Sequence[dict[str, float]], name: str) -> float:
     return 100 * interval([row[name] for row in rows])[0]
 
 
-def ceilings(named: Sequence[tuple[str, Iterable[sets.Case]]], embedder: CachedEmbedder | None) -> Table:
+def ceilings(
+    named: Sequence[tuple[str, Iterable[sets.Case]]], embedder: CachedEmbedder | None
+) -> Table:
     """Recall of ten without a reranker, and with a perfect one over so many candidates."""
     table = Table(title="a perfect reranker, in %")
     for column in ("set", "candidates", "questions", *MEASURES):
@@ -134,11 +144,16 @@ def ceilings(named: Sequence[tuple[str, Iterable[sets.Case]]], embedder: CachedE
                 if question.gold.get(sets.TURN):
                     for label, memory in _memories(filled, question):
                         rows[label].append(
-                            measured(question.gold[sets.TURN], units(memory.recall(question.text, hold=False)))
+                            measured(
+                                question.gold[sets.TURN],
+                                units(memory.recall(question.text, hold=False)),
+                            )
                         )
             filled.empty()
         for label, values in rows.items():
-            table.add_row(name, label, str(len(values)), *(f"{mean(values, each):.1f}" for each in MEASURES))
+            table.add_row(
+                name, label, str(len(values)), *(f"{mean(values, each):.1f}" for each in MEASURES)
+            )
     return table
 
 

@@ -27,7 +27,9 @@ from htm_core.change.profile import lines_of
 from htm_core.change.store import OwnWord
 from htm_core.change.tidying_steps import facts_of
 
-CHATS, PAIRS = (Path(__file__).with_name(name) for name in ("profile_chats.txt", "profile_changes.txt"))
+CHATS, PAIRS = (
+    Path(__file__).with_name(name) for name in ("profile_chats.txt", "profile_changes.txt")
+)
 KINDS = {"-": "taken back", "+": "stays", "!": "instruction", ".": "no instruction"}
 _MESSAGE = re.compile(r"(\d{4}-\d\d-\d\d) (user|assistant|tool): (.+)")
 _EXPECTED = re.compile(r"([=?]) (\w+) \| (.+)")
@@ -58,10 +60,14 @@ def read_chats(file: Path = CHATS) -> Iterator[Chat]:
         elif chat is None:
             raise ValueError(f"expected a user first, got {line!r}")
         elif match := _MESSAGE.fullmatch(line):
-            at = datetime.fromisoformat(match[1]).replace(hour=12, tzinfo=UTC) + timedelta(minutes=len(chat.messages))
+            at = datetime.fromisoformat(match[1]).replace(hour=12, tzinfo=UTC) + timedelta(
+                minutes=len(chat.messages)
+            )
             chat.messages.append((at, match[2], match[3]))
         elif match := _EXPECTED.fullmatch(line):
-            (chat.expected if match[1] == "=" else chat.allowed).append((match[2], tuple(match[3].casefold().split())))
+            (chat.expected if match[1] == "=" else chat.allowed).append(
+                (match[2], tuple(match[3].casefold().split()))
+            )
         else:
             raise ValueError(f"expected a message or a line of a profile, got {line!r}")
     if chat:
@@ -74,19 +80,27 @@ def profile_of(chat: Chat) -> tuple[ProfileLine, ...]:
     for seq, (at, role, text) in enumerate(chat.messages):
         if role == "user":
             word = OwnWord(UUID(int=seq), UUID(int=seq), seq, at, None, text)
-            source = ProfileSource(mention_id=str(word.mention), node_id="", session=chat.name, at=at, seq=seq)
+            source = ProfileSource(
+                mention_id=str(word.mention), node_id="", session=chat.name, at=at, seq=seq
+            )
             stated += [Stated(fact=fact, source=source) for _, fact in facts_of([word], stated)]
     return lines_of(stated, now=max(at for at, _, _ in chat.messages))
 
 
-def is_meant(line: ProfileLine, section: str, words: tuple[str, ...], *, anywhere: bool = False) -> bool:
+def is_meant(
+    line: ProfileLine, section: str, words: tuple[str, ...], *, anywhere: bool = False
+) -> bool:
     """True if a line, of this section or `anywhere`, has all the words."""
-    return (anywhere or line.section == section) and all(word in line.text.casefold() for word in words)
+    return (anywhere or line.section == section) and all(
+        word in line.text.casefold() for word in words
+    )
 
 
 def main() -> None:
     """Measure, and print precision and recall with their intervals."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--half", choices=("test", "develop", "change"))
     parser.add_argument("--show", action="store_true", help="print wrong and missing lines")
     options = parser.parse_args()
@@ -94,7 +108,9 @@ def main() -> None:
         chats = [chat for chat in read_chats() if chat.half == half]
         start = time.perf_counter()
         profiles = [(chat, profile_of(chat)) for chat in chats]
-        took = (time.perf_counter() - start) / sum(role == "user" for chat in chats for _, role, _ in chat.messages)
+        took = (time.perf_counter() - start) / sum(
+            role == "user" for chat in chats for _, role, _ in chat.messages
+        )
         print(f"{half}: {len(chats)} users, {1e3 * took:.0f} ms a message")
         for anywhere in (False, True):
             _measure(profiles, anywhere=anywhere, show=options.show)
@@ -102,7 +118,9 @@ def main() -> None:
     for kind in KINDS.values() if options.half is None else ():
         right = [_is_right(*pair) for pair in pairs if pair[0] == kind]
         low, high = wilson(sum(right), len(right))
-        print(f"{kind}: {sum(right)} of {len(right)} right, {sum(right) / len(right):.3f} ({low:.3f} to {high:.3f})")
+        print(
+            f"{kind}: {sum(right)} of {len(right)} right, {sum(right) / len(right):.3f} ({low:.3f} to {high:.3f})"
+        )
 
 
 def read_pairs(file: Path = PAIRS) -> Iterator[tuple[str, str, str]]:
@@ -118,18 +136,34 @@ def read_pairs(file: Path = PAIRS) -> Iterator[tuple[str, str, str]]:
 def _is_right(kind: str, before: str, after: str) -> bool:
     day = datetime(2026, 5, 6, tzinfo=UTC)
     first = profile_of(Chat("", "", [(day, "user", before)]))
-    then = profile_of(Chat("", "", [(day, "user", before), (day + timedelta(days=1), "user", after)]))
+    then = profile_of(
+        Chat("", "", [(day, "user", before), (day + timedelta(days=1), "user", after)])
+    )
     if "instruction" in kind:
-        return any(line.section == "instructions" for line in then if line not in first) == (kind == "instruction")
-    return bool(first) and ({line.key for line in first} <= {line.key for line in then}) == (kind == "stays")
+        return any(line.section == "instructions" for line in then if line not in first) == (
+            kind == "instruction"
+        )
+    return bool(first) and ({line.key for line in first} <= {line.key for line in then}) == (
+        kind == "stays"
+    )
 
 
-def _measure(profiles: list[tuple[Chat, tuple[ProfileLine, ...]]], *, anywhere: bool, show: bool) -> None:
+def _measure(
+    profiles: list[tuple[Chat, tuple[ProfileLine, ...]]], *, anywhere: bool, show: bool
+) -> None:
     right = made = there = expected = 0
     for chat, lines in profiles:
         meant = [*chat.expected, *chat.allowed]
-        wrong = [each for each in lines if not any(is_meant(each, *one, anywhere=anywhere) for one in meant)]
-        missing = [one for one in chat.expected if not any(is_meant(each, *one, anywhere=anywhere) for each in lines)]
+        wrong = [
+            each
+            for each in lines
+            if not any(is_meant(each, *one, anywhere=anywhere) for one in meant)
+        ]
+        missing = [
+            one
+            for one in chat.expected
+            if not any(is_meant(each, *one, anywhere=anywhere) for each in lines)
+        ]
         made, right = made + len(lines), right + len(lines) - len(wrong)
         expected, there = expected + len(chat.expected), there + len(chat.expected) - len(missing)
         for line in wrong if show else ():

@@ -25,10 +25,14 @@ NEAREST = 10
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--rows", type=int, default=100_000, help="of synthetic vectors")
     parser.add_argument("--vectors", type=Path, help="a file of numpy with a vector in each row")
-    parser.add_argument("--share", type=float, nargs="+", default=[1.0, 0.1], help="of the vectors are searched")
+    parser.add_argument(
+        "--share", type=float, nargs="+", default=[1.0, 0.1], help="of the vectors are searched"
+    )
     parser.add_argument("--questions", type=int, default=150)
     args = parser.parse_args()
     draw = np.random.default_rng(0)
@@ -41,14 +45,17 @@ def main() -> None:
         vectors = np.asarray([document.vector for document in corpus.documents()], np.float32)
         questions = np.asarray([corpus.vector() for _ in range(args.questions)])
     table = Table(
-        title=f"{len(vectors):,} vectors of {vectors.shape[1]} dimensions, recall@{NEAREST}", title_justify="left"
+        title=f"{len(vectors):,} vectors of {vectors.shape[1]} dimensions, recall@{NEAREST}",
+        title_justify="left",
     )
     table.add_column("of the vectors")
     for compared in COMPARED:
         table.add_column(f"{compared:,} compared", justify="right")
     for share in args.share:
         chosen = vectors[draw.random(len(vectors)) < share]
-        table.add_row(f"{100 * share:g} %", *(f"{value:.3f}" for value in recall(chosen, questions)))
+        table.add_row(
+            f"{100 * share:g} %", *(f"{value:.3f}" for value in recall(chosen, questions))
+        )
     Console(width=140).print(table)
 
 

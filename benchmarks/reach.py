@@ -51,13 +51,21 @@ Shown = Callable[[Recalled], str]
 
 def main() -> None:
     """Recall every question once, and print what each way of showing makes of it."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--locomo", type=Path, metavar="PATH")
     parser.add_argument("--longmemeval", type=Path, metavar="PATH")
     parser.add_argument("--limit", type=int, default=20, help="questions of LongMemEval at most")
-    parser.add_argument("--surfaces", action="store_true", help="also through each surface, with a scripted model")
-    parser.add_argument("--without-reader", action="store_true", help="recall in the order of the search")
-    parser.add_argument("--cache", type=Path, help="a file that caches the model's vectors between runs")
+    parser.add_argument(
+        "--surfaces", action="store_true", help="also through each surface, with a scripted model"
+    )
+    parser.add_argument(
+        "--without-reader", action="store_true", help="recall in the order of the search"
+    )
+    parser.add_argument(
+        "--cache", type=Path, help="a file that caches the model's vectors between runs"
+    )
     args = parser.parse_args()
     with home(None):
         embedder = CachedEmbedder(args.cache) if args.cache else None
@@ -84,7 +92,10 @@ def chosen(args: argparse.Namespace) -> Iterator[tuple[str, Iterator[retrieval_s
     if args.locomo:
         yield "LoCoMo", published(retrieval_sets.locomo(args.locomo))
     if args.longmemeval:
-        yield "LongMemEval", islice(published(retrieval_sets.longmemeval(args.longmemeval)), args.limit)
+        yield (
+            "LongMemEval",
+            islice(published(retrieval_sets.longmemeval(args.longmemeval)), args.limit),
+        )
 
 
 _count = default_tokens()
@@ -105,7 +116,10 @@ def above(score: float) -> Shown:
 
     def show(row: Recalled) -> str:
         passages = [passage_of(hit) for hit in row.recall if hit.score >= score]
-        return shown_of([Passage(each.text, each.best, each.label, each.tokens) for each in passages], row.question)
+        return shown_of(
+            [Passage(each.text, each.best, each.label, each.tokens) for each in passages],
+            row.question,
+        )
 
     return show
 
@@ -121,7 +135,8 @@ def stands_in(hit: Hit, question: str, text: str) -> bool:
     """True if the words of a hit, or of its excerpt, stand in a text."""
     indented = [part.replace("\n", "\n  ") for part in (hit.content, hit.passage)]
     excerpts = [
-        excerpt(hit.passage, question, longest=longest).replace("\n", "\n  ") for longest in (EXCERPT, SHORTEST)
+        excerpt(hit.passage, question, longest=longest).replace("\n", "\n  ")
+        for longest in (EXCERPT, SHORTEST)
     ]
     return any(part in text for part in [*indented, *excerpts])
 
@@ -141,7 +156,9 @@ def reached(rows: Sequence[Recalled], show: Shown) -> tuple[int, int]:
 def tokens(rows: Sequence[Recalled], show: Shown, kind: str) -> str:
     """Give the median and the 90th percentile of the tokens that are shown for questions of a kind."""
     spent = sorted(count(text) if (text := show(row)) else 0 for row in rows if row.kind == kind)
-    return f"{statistics.median(spent):.0f} / {spent[int(0.9 * (len(spent) - 1))]}" if spent else "-"
+    return (
+        f"{statistics.median(spent):.0f} / {spent[int(0.9 * (len(spent) - 1))]}" if spent else "-"
+    )
 
 
 def table(title: str, sets: dict[str, list[Recalled]], show: Shown) -> Table:
@@ -170,7 +187,9 @@ def curve(sets: dict[str, list[Recalled]]) -> Table:
         cells = []
         for show in [*map(above, SCORES), block]:
             shown, had = reached(rows, show)
-            cells.append(f"{100 * shown / max(1, had):.1f} ({tokens(rows, show, FOREIGN_KIND).partition(' ')[0]})")
+            cells.append(
+                f"{100 * shown / max(1, had):.1f} ({tokens(rows, show, FOREIGN_KIND).partition(' ')[0]})"
+            )
         made.add_row(name, *cells)
     return made
 

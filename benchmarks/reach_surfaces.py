@@ -54,12 +54,16 @@ class Keeper(BaseChatModel):
 
 def surfaces(embedder: CachedEmbedder | None) -> Table:
     """Tell each fact in a thread of its own, ask each question in a fresh one, and read the requests."""
-    made = Table(title="facts told in threads of their own, each asked for in a fresh one, with the defaults")
+    made = Table(
+        title="facts told in threads of their own, each asked for in a fresh one, with the defaults"
+    )
     for column in ("surface", "questions", "in recall's first 8", "right fact in the request, %"):
         made.add_column(column)
     [case] = list(paraphrases(sessions=205))
     for name, surface in SURFACES.items():
-        filled = CaseMemory(replace(case, name=f"{name}"), tenant=f"reach-{secrets.token_hex(4)}", embedder=embedder)
+        filled = CaseMemory(
+            replace(case, name=f"{name}"), tenant=f"reach-{secrets.token_hex(4)}", embedder=embedder
+        )
         if name == "palace":
             palace = Palace(filled.memory)
             for message in case.messages:
@@ -99,7 +103,9 @@ def _middleware(memory: Memory) -> Ask:
 
 def _with_memory(memory: Memory) -> Ask:
     model = Keeper()
-    prompt = ChatPromptTemplate.from_messages([MessagesPlaceholder("history"), ("human", "{question}")])
+    prompt = ChatPromptTemplate.from_messages(
+        [MessagesPlaceholder("history"), ("human", "{question}")]
+    )
     chain = with_memory(prompt | model, memory, input_key="question", history_key="history")
 
     def ask(question: str) -> str:

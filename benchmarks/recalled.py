@@ -41,7 +41,10 @@ class Recalled:
 
     def right(self, place: int) -> bool:
         """True if the hit at this place answers the question."""
-        return any(str(mention.metadata.get("unit")) in self.gold for mention in self.recall[place].mentions)
+        return any(
+            str(mention.metadata.get("unit")) in self.gold
+            for mention in self.recall[place].mentions
+        )
 
 
 def rows(path: Path) -> list[dict[str, Any]]:
@@ -71,10 +74,20 @@ def _facts_of(name: str, members: Sequence[tuple[int, dict[str, Any]]]) -> Case:
         session = f"{name}-{place // 3}"
         if row.get("echo"):
             role = "user" if row["echo"].strip().endswith("?") else "assistant"
-            messages.append(Message(unit=f"echo{number}", content=row["echo"], session=session, role=role, at=at))
+            messages.append(
+                Message(
+                    unit=f"echo{number}", content=row["echo"], session=session, role=role, at=at
+                )
+            )
             at += timedelta(minutes=3)
         messages.append(
-            Message(unit=f"fact{number}", content=row["fact"], session=session, role=row.get("role"), at=at)
+            Message(
+                unit=f"fact{number}",
+                content=row["fact"],
+                session=session,
+                role=row.get("role"),
+                at=at,
+            )
         )
         at += timedelta(hours=3)
         gold = {TURN: frozenset([f"fact{number}"])}
@@ -82,7 +95,11 @@ def _facts_of(name: str, members: Sequence[tuple[int, dict[str, Any]]]) -> Case:
             Question(id=f"{number}.{place}", text=text, kind=ANSWERABLE, gold=gold)
             for place, text in enumerate(row["questions"])
         ]
-        questions.append(Question(id=f"{number}.miss", text=row["near_miss"], kind=NEAR_MISS, gold={TURN: frozenset()}))
+        questions.append(
+            Question(
+                id=f"{number}.miss", text=row["near_miss"], kind=NEAR_MISS, gold={TURN: frozenset()}
+            )
+        )
     return Case(name=name, messages=messages, questions=questions, now=at + timedelta(days=1))
 
 
@@ -90,11 +107,16 @@ def paraphrases(*, sessions: int = 0) -> Iterator[Case]:
     """The facts and questions that share almost no words; spread over so many sessions, or in none."""
     for case in retrieval_sets.paraphrases():
         messages = [
-            replace(message, session=f"s{place % sessions}" if sessions else None, role="user" if sessions else None)
+            replace(
+                message,
+                session=f"s{place % sessions}" if sessions else None,
+                role="user" if sessions else None,
+            )
             for place, message in enumerate(case.messages)
         ]
         questions = [
-            replace(each, kind=ANSWERABLE, gold={TURN: next(iter(each.gold.values()))}) for each in case.questions
+            replace(each, kind=ANSWERABLE, gold={TURN: next(iter(each.gold.values()))})
+            for each in case.questions
         ]
         yield replace(case, messages=messages, questions=questions)
 
@@ -118,13 +140,17 @@ def evaluator(name: str) -> Iterator[Case]:
             )
             for place, each in enumerate(row["questions"])
         ]  # fmt: skip
-        yield Case(name=row["id"], messages=messages, questions=questions, now=at + timedelta(days=30))
+        yield Case(
+            name=row["id"], messages=messages, questions=questions, now=at + timedelta(days=30)
+        )
 
 
 def published(cases: Iterator[Case]) -> Iterator[Case]:
     """A published set by turn; its questions without evidence among the messages are left out."""
     for case in cases:
-        questions = [replace(each, kind=ANSWERABLE) for each in case.questions if each.gold.get(TURN)]
+        questions = [
+            replace(each, kind=ANSWERABLE) for each in case.questions if each.gold.get(TURN)
+        ]
         yield replace(case, questions=questions)
 
 
@@ -141,7 +167,9 @@ def recalled(
     for case in cases:
         filled = CaseMemory(case, tenant=f"recalled-{secrets.token_hex(4)}", embedder=embedder)
         filled.fill()
-        asked = [(each.kind, each.text, each.gold.get(TURN, frozenset())) for each in case.questions]
+        asked = [
+            (each.kind, each.text, each.gold.get(TURN, frozenset())) for each in case.questions
+        ]
         some = chance.sample(foreign, min(len(foreign), max(8, FOREIGN_PER_SET // len(cases))))
         asked += [(FOREIGN_KIND, text, frozenset()) for text in some]
         for kind, text, gold in asked:

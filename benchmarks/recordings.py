@@ -70,7 +70,9 @@ def cases() -> Iterator[Case]:
 
 def main() -> None:
     """Record, or compare with a record."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("file", type=Path, help="JSON lines: the record")
     parser.add_argument("--home", type=Path, required=True, help="a folder that keeps the database")
     args = parser.parse_args()
@@ -82,8 +84,13 @@ def main() -> None:
         print(f"{len(recorded)} recorded")
         return
     before = dict(line.split("\t", 1) for line in args.file.read_text("utf-8").split("\n") if line)
-    differ = [key for key in before.keys() | recorded.keys() if before.get(key) != recorded.get(key)]
-    print(f"{len(recorded)} of them, {len(differ)} differ", Counter(key.split(" | ")[0] for key in differ))
+    differ = [
+        key for key in before.keys() | recorded.keys() if before.get(key) != recorded.get(key)
+    ]
+    print(
+        f"{len(recorded)} of them, {len(differ)} differ",
+        Counter(key.split(" | ")[0] for key in differ),
+    )
     for key in sorted(differ)[:20]:
         print(f"{key}\n  - {before.get(key, '')[:2000]}\n  + {recorded.get(key, '')[:2000]}")
     sys.exit(bool(differ))
@@ -104,18 +111,28 @@ def rows() -> Iterator[tuple[str, object]]:
             memory.remember_many(drafts(case.messages))
             palace = Palace(memory)
             for message in case.messages[::5]:
-                palace.file(message.content, room="conversations", drawer=str(message.session).replace(":", "-"))
+                palace.file(
+                    message.content,
+                    room="conversations",
+                    drawer=str(message.session).replace(":", "-"),
+                )
             if not memory.flush(timeout=timedelta(minutes=20).total_seconds()):
                 raise SystemExit(f"some memories of {case.name} could not be embedded: see the log")
         yield f"profile | {case.name}", memory.profile().text
-        palace, asked = Palace(memory), case.questions[:: max(1, len(case.questions) // QUESTIONS)][:QUESTIONS]
+        palace, asked = (
+            Palace(memory),
+            case.questions[:: max(1, len(case.questions) // QUESTIONS)][:QUESTIONS],
+        )
         for question in asked:
             grounding = Enforcer(palace).consult(question.text)
             yield (
                 f"palace | {case.name} | {question.text}",
                 [
                     grounding.verdict,
-                    *([each.layer, each.state, *(one.content for one in each.evidence)] for each in grounding.layers),
+                    *(
+                        [each.layer, each.state, *(one.content for one in each.evidence)]
+                        for each in grounding.layers
+                    ),
                 ],
             )
         for name, (options, settings) in forms(case).items():
@@ -139,7 +156,9 @@ def _recalled(result: Recall) -> object:
         }
         for hit in result
     ]  # fmt: skip
-    timeframe = result.timeframe and {key: str(value) for key, value in asdict(result.timeframe).items()}
+    timeframe = result.timeframe and {
+        key: str(value) for key, value in asdict(result.timeframe).items()
+    }
     details = {
         "degraded": result.degraded,
         "fallback": result.fallback,

@@ -67,7 +67,9 @@ def measure(texts: list[str], *, show: bool) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="What the default redactor finds in published conversations.")
+    parser = argparse.ArgumentParser(
+        description="What the default redactor finds in published conversations."
+    )
     parser.add_argument("--locomo", type=Path)
     parser.add_argument("--longmemeval", type=Path)
     parser.add_argument("--show", action="store_true", help="print each finding")

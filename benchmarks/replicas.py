@@ -35,23 +35,42 @@ LAGS = ("0", "2ms", "20ms", "200ms")
 
 def main() -> None:
     """Run both measurements and print their tables."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--pairs", type=int, default=2000, help="writes that are read at once, for all lags together")
-    parser.add_argument("--reads", type=int, default=1000, help="recalls for the comparison of times")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument(
-        "--kills", type=int, default=5, help="primaries that are killed, with and without synchronous commit"
+        "--pairs",
+        type=int,
+        default=2000,
+        help="writes that are read at once, for all lags together",
+    )
+    parser.add_argument(
+        "--reads", type=int, default=1000, help="recalls for the comparison of times"
+    )
+    parser.add_argument(
+        "--kills",
+        type=int,
+        default=5,
+        help="primaries that are killed, with and without synchronous commit",
     )
     parser.add_argument("--writers", type=int, default=8)
-    parser.add_argument("--pause", type=float, default=0.02, help="seconds between two sayings of a writer")
+    parser.add_argument(
+        "--pause", type=float, default=0.02, help="seconds between two sayings of a writer"
+    )
     parser.add_argument(
         "--patroni",
         choices=("haproxy", "hosts"),
         help="three servers under Patroni with etcd, reached through HAProxy or by naming all three; else two, promoted by hand",
     )
     parser.add_argument(
-        "--ttl", type=int, default=20, help="with --patroni: seconds after which the primary's key ends"
+        "--ttl",
+        type=int,
+        default=20,
+        help="with --patroni: seconds after which the primary's key ends",
     )
-    parser.add_argument("--replication", choices=("both", "synchronous", "asynchronous"), default="both")
+    parser.add_argument(
+        "--replication", choices=("both", "synchronous", "asynchronous"), default="both"
+    )
     chosen = parser.parse_args()
     logging.disable(logging.WARNING)  # each kill is logged by whoever notices it
     with tempfile.TemporaryDirectory(prefix="htm-replicas-") as folder:
@@ -84,12 +103,18 @@ def _fail_over(premises: Path, chosen: argparse.Namespace) -> None:
         "group",
     )
     print(
-        f"\n{'replication':14}" + "".join(f"{name:>15}" for name in names) + f"{'recovery p50':>15}{'p95':>9}{'max':>9}"
+        f"\n{'replication':14}"
+        + "".join(f"{name:>15}" for name in names)
+        + f"{'recovery p50':>15}{'p95':>9}{'max':>9}"
     )
-    asked = ("synchronous", "asynchronous") if chosen.replication == "both" else (chosen.replication,)
+    asked = (
+        ("synchronous", "asynchronous") if chosen.replication == "both" else (chosen.replication,)
+    )
     for replication in asked:
         with _servers(premises, chosen, synchronous=replication == "synchronous") as (servers, url):
-            outcome = write_under_fire(servers, url, kills=chosen.kills, writers=chosen.writers, pause=chosen.pause)
+            outcome = write_under_fire(
+                servers, url, kills=chosen.kills, writers=chosen.writers, pause=chosen.pause
+            )
         middle, late = _percentiles(outcome.recovery_seconds)
         figures = (
             chosen.kills, outcome.acknowledged, outcome.refused, len(outcome.lost), len(outcome.doubled), outcome.vectors_missing,
@@ -114,7 +139,9 @@ def _servers(
         finally:
             pair.remove()
         return
-    cluster = PatroniCluster(programs.oldest(), premises, authority(premises), synchronous=synchronous, ttl=chosen.ttl)
+    cluster = PatroniCluster(
+        programs.oldest(), premises, authority(premises), synchronous=synchronous, ttl=chosen.ttl
+    )
     try:
         cluster.start()
         yield cluster, cluster.proxy_dsn if chosen.patroni == "haproxy" else cluster.hosts_dsn
@@ -133,7 +160,12 @@ def _primary(premises: Path) -> Cluster:
 
 def _opened(primary: Cluster, replica: Cluster | None) -> Memory:
     read_url = None if replica is None else SecretStr(replica.dsn())
-    return Memory(url=primary.dsn(), tenant="bench", embedder=HashEmbedder(), settings=Settings(read_url=read_url))
+    return Memory(
+        url=primary.dsn(),
+        tenant="bench",
+        embedder=HashEmbedder(),
+        settings=Settings(read_url=read_url),
+    )
 
 
 def _causal(primary: Cluster, replica: Cluster, *, pairs: int) -> None:
@@ -172,7 +204,10 @@ def _causal(primary: Cluster, replica: Cluster, *, pairs: int) -> None:
                 seconds.append(time.perf_counter() - began)
             share = answered["replica"] / max(1, sum(answered.values()))
             middle, late = _percentiles([1000 * each for each in seconds])
-            print(f"{lag:>8}{len(seconds):8,}{stale:7}{share:15.0%} {middle:7.1f} ms{late:6.1f} ms", flush=True)
+            print(
+                f"{lag:>8}{len(seconds):8,}{stale:7}{share:15.0%} {middle:7.1f} ms{late:6.1f} ms",
+                flush=True,
+            )
         with replica.admin("postgres") as admin:
             admin.execute("alter system reset recovery_min_apply_delay")
             admin.execute("select pg_reload_conf()")
@@ -184,7 +219,10 @@ def _times(primary: Cluster, replica: Cluster, *, reads: int) -> None:
     """Recall on the primary, and on the replica, in turns."""
     with _opened(primary, None) as memory:
         memory.remember_many(
-            [{"content": f"Saying {number} of the heron, {number * 7919 % 1000}."} for number in range(2000)]
+            [
+                {"content": f"Saying {number} of the heron, {number * 7919 % 1000}."}
+                for number in range(2000)
+            ]
         )
         memory.flush()
     await_replay(primary, replica)

@@ -72,33 +72,59 @@ def main() -> None:
 
 def arguments() -> argparse.Namespace:
     """Read the command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--locomo", type=Path, metavar="PATH", help="locomo10.json, gzipped or not")
-    parser.add_argument("--longmemeval", type=Path, metavar="PATH", help="longmemeval_s.json, gzipped or not")
-    parser.add_argument("--beir", type=Path, metavar="PATH", help="a folder in BEIR's layout")
-    parser.add_argument("--beam", type=Path, metavar="PATH", help="a folder of BEAM's chats of one size")
-    parser.add_argument("--chats", choices=("technical", "dialogue"), help="this project's own chats of a kind")
-    parser.add_argument("--half", choices=("training", "test"), help="of the chats; both unless given")
-    parser.add_argument("--without-names", action="store_true", help="LoCoMo and chats: without names of speakers")
-    parser.add_argument("--paraphrases", action="store_true", help="this project's pairs without shared words")
     parser.add_argument(
-        "--split", default="", help="BEIR: the qrels (test); else a slice of the memories, as 0:5 or 5:10"
+        "--longmemeval", type=Path, metavar="PATH", help="longmemeval_s.json, gzipped or not"
+    )
+    parser.add_argument("--beir", type=Path, metavar="PATH", help="a folder in BEIR's layout")
+    parser.add_argument(
+        "--beam", type=Path, metavar="PATH", help="a folder of BEAM's chats of one size"
+    )
+    parser.add_argument(
+        "--chats", choices=("technical", "dialogue"), help="this project's own chats of a kind"
+    )
+    parser.add_argument(
+        "--half", choices=("training", "test"), help="of the chats; both unless given"
+    )
+    parser.add_argument(
+        "--without-names", action="store_true", help="LoCoMo and chats: without names of speakers"
+    )
+    parser.add_argument(
+        "--paraphrases", action="store_true", help="this project's pairs without shared words"
+    )
+    parser.add_argument(
+        "--split",
+        default="",
+        help="BEIR: the qrels (test); else a slice of the memories, as 0:5 or 5:10",
     )
     parser.add_argument("--limit", type=int, help="memories at most (questions, for LongMemEval)")
     parser.add_argument("--workers", type=int, default=1, help="memories at once")
     parser.add_argument("--embedder", default="minilm", help="minilm, minilm:int8 or ollama:MODEL")
-    parser.add_argument("--depth", type=int, default=DEPTH, help="hits that are asked for: 10 is what users do")
     parser.add_argument(
-        "--misses", type=Path, help="a file of JSON lines for the evidence that is not among the first ten"
+        "--depth", type=int, default=DEPTH, help="hits that are asked for: 10 is what users do"
+    )
+    parser.add_argument(
+        "--misses",
+        type=Path,
+        help="a file of JSON lines for the evidence that is not among the first ten",
     )
     parser.add_argument("--ablate", action="store_true", help="also without each signal")
     parser.add_argument("--only", nargs="+", help="only these systems")
-    parser.add_argument("--cache", type=Path, help="a file that caches the model's vectors between runs")
-    parser.add_argument("--home", type=Path, help="where the private server lives; a temporary folder unless given")
+    parser.add_argument(
+        "--cache", type=Path, help="a file that caches the model's vectors between runs"
+    )
+    parser.add_argument(
+        "--home", type=Path, help="where the private server lives; a temporary folder unless given"
+    )
     parser.add_argument("--out", type=Path, help="a JSON file for the numbers and the rankings")
     args = parser.parse_args()
     if not any((args.locomo, args.longmemeval, args.beir, args.beam, args.chats, args.paraphrases)):
-        parser.error("name a set: --locomo, --longmemeval, --beir or --beam with a PATH, --chats KIND or --paraphrases")
+        parser.error(
+            "name a set: --locomo, --longmemeval, --beir or --beam with a PATH, --chats KIND or --paraphrases"
+        )
     return args
 
 
@@ -150,14 +176,19 @@ def versions() -> dict[str, str]:
 def measure(cases: Sequence[sets.Case], report: Report, args: argparse.Namespace) -> None:
     """Ask each system all questions of all cases, several cases at a time."""
     embedder = CachedEmbedder(args.cache, args.embedder) if args.cache else args.embedder
-    with Progress(console=Console(stderr=True)) as progress, ThreadPoolExecutor(args.workers) as threads:
+    with (
+        Progress(console=Console(stderr=True)) as progress,
+        ThreadPoolExecutor(args.workers) as threads,
+    ):
         task = progress.add_task(report.name, total=sum(len(case.questions) for case in cases))
 
         def one(case: sets.Case) -> None:
             filled = CaseMemory(case, tenant=f"bench-{secrets.token_hex(4)}", embedder=embedder)
             began = time.perf_counter()
             filled.fill()
-            report.filled(filled.memory.stats(), time.perf_counter() - began, embedded=args.cache is None)
+            report.filled(
+                filled.memory.stats(), time.perf_counter() - began, embedded=args.cache is None
+            )
             ask(filled, report, args, lambda: progress.advance(task))
             filled.empty()
 
@@ -167,7 +198,9 @@ def measure(cases: Sequence[sets.Case], report: Report, args: argparse.Namespace
 def ask(filled: CaseMemory, report: Report, args: argparse.Namespace, advance: Any) -> None:
     """Ask each system the questions of one case, and recall them within each budget."""
     systems = filled.systems(ablate=args.ablate, depth=args.depth)
-    wanted = {name: system for name, system in systems.items() if not args.only or name in args.only}
+    wanted = {
+        name: system for name, system in systems.items() if not args.only or name in args.only
+    }
     sessions = {message.unit: str(message.session) for message in filled.case.messages}
     for question in filled.case.questions:
         for name, system in wanted.items():

@@ -15,7 +15,18 @@ from benchmarks.retrieval_sets import SESSION, TURN, Question
 from benchmarks.retrieval_systems import HTM, Answer
 from htm_core import Recall, Stats
 
-SHOWN = ("any@1", "any@5", "any@10", "all@5", "all@10", "fraction@5", "fraction@10", "fraction@20", "mrr", "ndcg@10")
+SHOWN = (
+    "any@1",
+    "any@5",
+    "any@10",
+    "all@5",
+    "all@10",
+    "fraction@5",
+    "fraction@10",
+    "fraction@20",
+    "mrr",
+    "ndcg@10",
+)
 ALL = "all"
 UNANSWERABLE = "abstention"
 ANSWERABLE = "answerable"
@@ -33,7 +44,9 @@ class Report:
         self._rankings: dict[str, dict[str, list[list[str]]]] = defaultdict(dict)
         self._gold: dict[str, dict[str, list[str]]] = {}
         self._seconds: dict[str, list[float]] = defaultdict(list)
-        self._times_of_recall: list[tuple[float, float]] = []  # milliseconds of the embedding, and of the SQL
+        self._times_of_recall: list[
+            tuple[float, float]
+        ] = []  # milliseconds of the embedding, and of the SQL
         self._spent: dict[tuple[int, str], list[tuple[float, float]]] = defaultdict(list)
         self._filled: list[tuple[int, int, float]] = []
         self._embedded = True
@@ -53,7 +66,13 @@ class Report:
             self._filled.append((stats.nodes, stats.vectors, seconds))
 
     def add(
-        self, system: str, question: Question, answer: Answer, sessions: Mapping[str, str], *, seconds: float
+        self,
+        system: str,
+        question: Question,
+        answer: Answer,
+        sessions: Mapping[str, str],
+        *,
+        seconds: float,
     ) -> None:
         """Score one answer, in each unit of the set."""
         with self._lock:
@@ -62,10 +81,14 @@ class Report:
             self._gold[question.id] = {unit: sorted(gold) for unit, gold in question.gold.items()}
             self._kind_of[question.id] = question.kind
             if SESSION in question.gold:
-                self._sessions[question.id] |= {unit: sessions[unit] for units in answer.ranking for unit in units}
+                self._sessions[question.id] |= {
+                    unit: sessions[unit] for units in answer.ranking for unit in units
+                }
             for unit, gold in question.gold.items():
                 if gold:
-                    ranking = merged(answer.ranking, sessions) if unit == SESSION else answer.ranking
+                    ranking = (
+                        merged(answer.ranking, sessions) if unit == SESSION else answer.ranking
+                    )
                     values = measured(gold, ranking, weights=question.weights or None)
                     for kind in self._kinds(question):
                         self._values[system, unit, kind].append(values)
@@ -80,7 +103,9 @@ class Report:
         with self._lock:
             for unit, gold in question.gold.items():
                 if gold and unit != SESSION:
-                    share = len(gold.intersection(unit for units in answer.ranking for unit in units)) / len(gold)
+                    share = len(
+                        gold.intersection(unit for units in answer.ranking for unit in units)
+                    ) / len(gold)
                     self._spent[budget, unit].append((share, float(sum(answer.tokens))))
 
     def tables(self) -> Iterator[Table]:
@@ -96,9 +121,16 @@ class Report:
         """Give all numbers, with the rankings and the evidence."""
         numbers: dict[str, Any] = {}
         for (system, unit, kind), rows in self._values.items():
-            into = numbers.setdefault(system, {}).setdefault(unit, {}).setdefault(kind, {"questions": len(rows)})
+            into = (
+                numbers.setdefault(system, {})
+                .setdefault(unit, {})
+                .setdefault(kind, {"questions": len(rows)})
+            )
             into |= {name: interval([row[name] for row in rows]) for name in rows[0]}
-        spent = {f"{budget} {unit}": np.mean(rows, axis=0).tolist() for (budget, unit), rows in self._spent.items()}
+        spent = {
+            f"{budget} {unit}": np.mean(rows, axis=0).tolist()
+            for (budget, unit), rows in self._spent.items()
+        }
         times = [{"embedding": embedding, "sql": sql} for embedding, sql in self._times_of_recall]
         return self._head | {
             "results": numbers, "within_budget": spent, "recall_ms": times, "filled": self._filled,
@@ -107,7 +139,9 @@ class Report:
         }  # fmt: skip
 
     def _kinds(self, question: Question) -> set[str]:
-        answerable = {ANSWERABLE} if self.name == "longmemeval" and question.kind != UNANSWERABLE else set()
+        answerable = (
+            {ANSWERABLE} if self.name == "longmemeval" and question.kind != UNANSWERABLE else set()
+        )
         return {ALL, question.kind} | answerable
 
     def _overview(self, unit: str) -> Table:
@@ -127,7 +161,9 @@ class Report:
             table.add_column(column, justify="left" if column == "kind" else "right")
         for (system, of, kind), rows in sorted(self._values.items()):
             if (system, of) == (HTM, unit):
-                table.add_row(kind, str(len(rows)), *(_shown([row[name] for row in rows]) for name in SHOWN))
+                table.add_row(
+                    kind, str(len(rows)), *(_shown([row[name] for row in rows]) for name in SHOWN)
+                )
         return table
 
     def _times(self) -> Table:
@@ -136,10 +172,18 @@ class Report:
             table.add_column(column, justify="left" if column == "what" else "right")
         if self._times_of_recall:
             for name, values in (
-                ("recall of 10, without the question's embedding", [sql for _, sql in self._times_of_recall]),
-                ("recall of 10, with it", [embedding + sql for embedding, sql in self._times_of_recall]),
+                (
+                    "recall of 10, without the question's embedding",
+                    [sql for _, sql in self._times_of_recall],
+                ),
+                (
+                    "recall of 10, with it",
+                    [embedding + sql for embedding, sql in self._times_of_recall],
+                ),
             ):
-                table.add_row(name, str(len(values)), *(f"{np.percentile(values, q):.1f}" for q in (50, 95)))
+                table.add_row(
+                    name, str(len(values)), *(f"{np.percentile(values, q):.1f}" for q in (50, 95))
+                )
         for system, seconds in self._seconds.items():
             values = [each * 1e3 for each in seconds]
             table.add_row(
@@ -149,7 +193,12 @@ class Report:
             )
         vectors, whole = sum(row[1] for row in self._filled), sum(row[2] for row in self._filled)
         how = "embedding included" if self._embedded else "vectors cached from an earlier run"
-        table.add_row(f"stored: {vectors:,} vectors, {vectors / max(whole, 1e-9):,.0f} a second ({how})", "", "", "")
+        table.add_row(
+            f"stored: {vectors:,} vectors, {vectors / max(whole, 1e-9):,.0f} a second ({how})",
+            "",
+            "",
+            "",
+        )
         return table
 
     def _budgets(self) -> Table:
@@ -159,7 +208,10 @@ class Report:
         for (budget, unit), rows in sorted(self._spent.items()):
             share, tokens = np.mean(rows, axis=0)
             table.add_row(
-                f"{budget:,} ({unit})", f"{100 * share:.1f}", f"{tokens:,.0f}", f"{1e5 * share / max(tokens, 1):.1f}"
+                f"{budget:,} ({unit})",
+                f"{100 * share:.1f}",
+                f"{tokens:,.0f}",
+                f"{1e5 * share / max(tokens, 1):.1f}",
             )
         return table
 

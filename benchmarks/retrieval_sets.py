@@ -46,7 +46,9 @@ class Question:
     text: str
     kind: str
     gold: Mapping[str, frozenset[str]]
-    weights: Mapping[str, int] = field(default_factory=dict)  # graded relevance, in sets that have it
+    weights: Mapping[str, int] = field(
+        default_factory=dict
+    )  # graded relevance, in sets that have it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,11 +85,18 @@ def locomo(path: Path) -> Iterator[Case]:
                     )
                 )  # fmt: skip
         last = max(message.at for message in messages if message.at)
-        yield Case(name=sample["sample_id"], messages=messages, questions=questions, now=last + timedelta(days=1))
+        yield Case(
+            name=sample["sample_id"],
+            messages=messages,
+            questions=questions,
+            now=last + timedelta(days=1),
+        )
 
 
 def _turns(conversation: Mapping[str, Any]) -> Iterator[Message]:
-    numbers = sorted(int(key.split("_")[1]) for key, value in conversation.items() if _is_session(key) and value)
+    numbers = sorted(
+        int(key.split("_")[1]) for key, value in conversation.items() if _is_session(key) and value
+    )
     for number in numbers:
         written = re.sub(r"\s+", " ", conversation[f"session_{number}_date_time"].strip()).upper()
         at = datetime.strptime(written, "%I:%M %p ON %d %B, %Y").replace(tzinfo=UTC)
@@ -95,7 +104,12 @@ def _turns(conversation: Mapping[str, Any]) -> Iterator[Message]:
             photo = f" [shares a photo: {turn['blip_caption']}]" if turn.get("blip_caption") else ""
             [unit] = _evidence([turn["dia_id"]])
             yield Message(
-                unit=unit, content=turn["text"] + photo, session=str(number), role="user", name=turn["speaker"], at=at
+                unit=unit,
+                content=turn["text"] + photo,
+                session=str(number),
+                role="user",
+                name=turn["speaker"],
+                at=at,
             )
 
 
@@ -106,14 +120,23 @@ def _is_session(key: str) -> bool:
 def _evidence(raw: Any) -> list[str]:
     """Give turn ids in one form; the set also has "D8:6; D9:17", "D:11:26" and "D30:05"."""
     listed = raw if isinstance(raw, list) else [raw]
-    return [f"D{int(a)}:{int(b)}" for each in listed for a, b in re.findall(r"D:?(\d+):(\d+)", str(each))]
+    return [
+        f"D{int(a)}:{int(b)}"
+        for each in listed
+        for a, b in re.findall(r"D:?(\d+):(\d+)", str(each))
+    ]
 
 
 def longmemeval(path: Path) -> Iterator[Case]:
     """Read LongMemEval: one memory for each question, by session and by turn."""
     for row in opened(path):
         messages, evidence, latest = [], set(), datetime.min.replace(tzinfo=UTC)
-        days = zip(row["haystack_session_ids"], row["haystack_dates"], row["haystack_sessions"], strict=True)
+        days = zip(
+            row["haystack_session_ids"],
+            row["haystack_dates"],
+            row["haystack_sessions"],
+            strict=True,
+        )
         for session, day, turns in days:
             at = _day(day)
             latest = max(latest, at)
@@ -121,7 +144,13 @@ def longmemeval(path: Path) -> Iterator[Case]:
                 unit = f"{session}:{number}"
                 if turn["content"].strip():
                     messages.append(
-                        Message(unit=unit, content=turn["content"], session=session, role=turn["role"], at=at)
+                        Message(
+                            unit=unit,
+                            content=turn["content"],
+                            session=session,
+                            role=turn["role"],
+                            at=at,
+                        )
                     )
                     evidence |= {unit} if turn.get("has_answer") else set()
         sessions = frozenset(row["answer_session_ids"]) & {message.session for message in messages}
@@ -130,7 +159,12 @@ def longmemeval(path: Path) -> Iterator[Case]:
             id=row["question_id"], text=row["question"], kind=kind,
             gold={SESSION: frozenset(filter(None, sessions)), TURN: frozenset(evidence)},
         )  # fmt: skip
-        yield Case(name=row["question_id"], messages=messages, questions=[question], now=_day(row["question_date"]))
+        yield Case(
+            name=row["question_id"],
+            messages=messages,
+            questions=[question],
+            now=_day(row["question_date"]),
+        )
 
 
 def _day(text: str) -> datetime:
@@ -145,7 +179,10 @@ def beir(path: Path, split: str = "test") -> Iterator[Case]:
         if int(grade) > 0:
             wanted.setdefault(query, {})[document] = int(grade)
     documents = [
-        Message(unit=row["_id"], content=f"{row.get('title', '')}\n\n{row['text']}".strip() or row["_id"])
+        Message(
+            unit=row["_id"],
+            content=f"{row.get('title', '')}\n\n{row['text']}".strip() or row["_id"],
+        )
         for row in _lines(path / "corpus.jsonl")
     ]
     questions = [
@@ -165,7 +202,8 @@ def beam(path: Path) -> Iterator[Case]:
     any of them.
     """
     for folder in sorted(
-        (each.parent for each in path.glob("*/chat.json")), key=lambda directory: (len(directory.name), directory.name)
+        (each.parent for each in path.glob("*/chat.json")),
+        key=lambda directory: (len(directory.name), directory.name),
     ):
         messages, at = list[Message](), datetime(2024, 1, 1, tzinfo=UTC)
         for number, part in enumerate(opened(folder / "chat.json"), 1):
@@ -174,7 +212,11 @@ def beam(path: Path) -> Iterator[Case]:
                 if row["content"].strip():
                     messages.append(
                         Message(
-                            unit=str(row["id"]), content=row["content"], session=str(number), role=row["role"], at=at
+                            unit=str(row["id"]),
+                            content=row["content"],
+                            session=str(number),
+                            role=row["role"],
+                            at=at,
                         )
                     )
         sessions: dict[str, set[str]] = {}
@@ -191,7 +233,12 @@ def beam(path: Path) -> Iterator[Case]:
                         gold={TURN: gold, SESSION: of},
                     )
                 )  # fmt: skip
-        yield Case(name=f"beam-{folder.name}", messages=messages, questions=questions, now=at + timedelta(days=1))
+        yield Case(
+            name=f"beam-{folder.name}",
+            messages=messages,
+            questions=questions,
+            now=at + timedelta(days=1),
+        )
 
 
 def _beam_messages(part: Any) -> Iterator[Mapping[str, Any]]:
@@ -222,13 +269,21 @@ def without_names(case: Case) -> Case:
     pattern = re.compile(rf"\b(?:{'|'.join(map(re.escape, names))})(?:['\u2019]s)?\b")
 
     def cut(text: str) -> str:
-        return re.sub(r"\s+([,.?!])", r"\1", re.sub(r" {2,}", " ", pattern.sub("", text))).strip() or text
+        return (
+            re.sub(r"\s+([,.?!])", r"\1", re.sub(r" {2,}", " ", pattern.sub("", text))).strip()
+            or text
+        )
 
     return replace(
         case,
         name=f"{case.name} without names",
         messages=[
-            replace(m, content=cut(m.content), name=None, role="user" if m.name == names[0] else "assistant")
+            replace(
+                m,
+                content=cut(m.content),
+                name=None,
+                role="user" if m.name == names[0] else "assistant",
+            )
             for m in case.messages
         ],
         questions=[replace(question, text=cut(question.text)) for question in case.questions],
@@ -243,13 +298,19 @@ def joined(cases: Sequence[Case], *, name: str) -> Case:
         names = dict(zip(_pair(case), first, strict=True))
         pattern = re.compile(rf"\b(?:{'|'.join(map(re.escape, names))})\b")
 
-        def renamed(text: str, pattern: re.Pattern[str] = pattern, names: Mapping[str, str] = names) -> str:
+        def renamed(
+            text: str, pattern: re.Pattern[str] = pattern, names: Mapping[str, str] = names
+        ) -> str:
             return pattern.sub(lambda match: names[match[0]], text)
 
-        messages += [replace(m, content=renamed(m.content), name=names[m.name or ""]) for m in case.messages]
+        messages += [
+            replace(m, content=renamed(m.content), name=names[m.name or ""]) for m in case.messages
+        ]
         questions += [replace(question, text=renamed(question.text)) for question in case.questions]
     messages.sort(key=lambda message: message.at or datetime.min.replace(tzinfo=UTC))
-    return Case(name=name, messages=messages, questions=questions, now=max(case.now for case in cases))
+    return Case(
+        name=name, messages=messages, questions=questions, now=max(case.now for case in cases)
+    )
 
 
 def _pair(case: Case) -> tuple[str, str]:
@@ -283,7 +344,12 @@ def paraphrases(path: Path = PARAPHRASES) -> Iterator[Case]:
     rows = list(_lines(path))
     facts = [Message(unit=str(number), content=row["fact"]) for number, row in enumerate(rows)]
     questions = [
-        Question(id=str(number), text=row["question"], kind="all", gold={DOCUMENT: frozenset([str(number)])})
+        Question(
+            id=str(number),
+            text=row["question"],
+            kind="all",
+            gold={DOCUMENT: frozenset([str(number)])},
+        )
         for number, row in enumerate(rows)
     ]
     yield Case(name="paraphrases", messages=facts, questions=questions, now=datetime.now(UTC))

@@ -52,7 +52,12 @@ class CaseMemory:
     def __init__(self, case: Case, *, tenant: str, embedder: object | None) -> None:
         self.case = case
         self._stack = ExitStack()
-        self._options = {"tenant": tenant, "user": case.name, "embedder": embedder, "clock": lambda: case.now}
+        self._options = {
+            "tenant": tenant,
+            "user": case.name,
+            "embedder": embedder,
+            "clock": lambda: case.now,
+        }
         self.memory = self.opened(Signals())
 
     def opened(self, signals: Signals, *, candidates: int = 30, **plugs: object) -> Memory:
@@ -64,7 +69,9 @@ class CaseMemory:
         """Store all messages, and wait until they are embedded."""
         self.memory.remember_many(drafts(self.case.messages))
         if not self.memory.flush():
-            raise SystemExit(f"some memories of {self.case.name} could not be embedded: see the log")
+            raise SystemExit(
+                f"some memories of {self.case.name} could not be embedded: see the log"
+            )
 
     def empty(self) -> None:
         """Erase all messages."""
@@ -89,7 +96,9 @@ class CaseMemory:
                     chosen[f"htm without {name}"] = self._recall_system(without, depth=depth)
         return chosen
 
-    def _recall_system(self, memory: Memory, *, mode: Mode = "hybrid", depth: int = DEPTH) -> System:
+    def _recall_system(
+        self, memory: Memory, *, mode: Mode = "hybrid", depth: int = DEPTH
+    ) -> System:
         def answer(question: str) -> Answer:
             recall = memory.recall(question, limit=depth, mode=mode, hold=False)
             units = [[str(mention.metadata["unit"]) for mention in hit.mentions] for hit in recall]
@@ -123,7 +132,10 @@ class CaseMemory:
         with connection.cursor() as cursor:
             cursor.executemany(
                 f"insert into {table} values (%s, to_tsvector('english', %s))",
-                [(message.unit, message.content.replace("\x00", " ")) for message in self.case.messages],
+                [
+                    (message.unit, message.content.replace("\x00", " "))
+                    for message in self.case.messages
+                ],
             )
         statement = (
             f"select unit from {table}, plainto_tsquery('english', %s) q where words @@ q "
@@ -149,14 +161,19 @@ class CachedEmbedder:
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """Give a vector for each text, in half precision, as vectors are stored."""
-        keys = [hashlib.sha256(f"{self.model} {text}".encode("utf-8", "replace")).digest()[:16] for text in texts]
+        keys = [
+            hashlib.sha256(f"{self.model} {text}".encode("utf-8", "replace")).digest()[:16]
+            for text in texts
+        ]
         known = {key: row for key in keys if (row := self._cached(key)) is not None}
         missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
         if missing:
             vectors = self._model.documents(list(missing.values()))
             rows = [np.asarray(vector, np.float16).tobytes() for vector in vectors]
             with self._lock, self._file:
-                self._file.executemany("insert or ignore into e values (?, ?)", zip(missing, rows, strict=True))
+                self._file.executemany(
+                    "insert or ignore into e values (?, ?)", zip(missing, rows, strict=True)
+                )
             known |= dict(zip(missing, rows, strict=True))
         return [np.frombuffer(known[key], np.float16).astype(float).tolist() for key in keys]
 

@@ -58,7 +58,9 @@ class Counts:
 
     times: list[float] = field(default_factory=list)
     answers: Counter[str] = field(default_factory=Counter)
-    again: Counter[str] = field(default_factory=Counter)  # answers after which the request was sent again
+    again: Counter[str] = field(
+        default_factory=Counter
+    )  # answers after which the request was sent again
     seconds: float = 0.0
 
     def percentile(self, share: float) -> float:
@@ -84,13 +86,17 @@ async def ask(http: httpx.AsyncClient, number: int, until: float, counts: Counts
     while time.monotonic() < until:
         draw, text = chance.random(), " ".join(chance.choices(WORDS, k=6))
         if draw < 0.7:
-            request = http.build_request("POST", "/v1/recall", json={"query": text, "limit": 5}, headers=headers)
+            request = http.build_request(
+                "POST", "/v1/recall", json={"query": text, "limit": 5}, headers=headers
+            )
         elif draw < 0.9:
             named = headers | {"Idempotency-Key": str(uuid.uuid4())}
             body = {"content": f"{text} {uuid.uuid4().hex}"}
             request = http.build_request("POST", "/v1/remember", json=body, headers=named)
         else:
-            request = http.build_request("GET", "/v1/timeline", params={"limit": 20}, headers=headers)
+            request = http.build_request(
+                "GET", "/v1/timeline", params={"limit": 20}, headers=headers
+            )
         began = time.perf_counter()
         counts.answers[await answer_to(http, request, counts)] += 1
         counts.times.append(time.perf_counter() - began)
@@ -113,7 +119,9 @@ async def answer_to(http: httpx.AsyncClient, request: httpx.Request, counts: Cou
 async def load(url: str, clients: int, seconds: float) -> Counts:
     """Run the clients, and give their times and answers."""
     counts, began = Counts(), time.monotonic()
-    await asyncio.gather(*(client(url, number, began + seconds, counts) for number in range(clients)))
+    await asyncio.gather(
+        *(client(url, number, began + seconds, counts) for number in range(clients))
+    )
     counts.seconds = time.monotonic() - began
     return counts
 
@@ -122,7 +130,9 @@ def started(port: int, tenant: str) -> subprocess.Popen[bytes]:
     """A server that is ready."""
     options = ["--no-auth", "--tenant", tenant, "--port", str(port), "--rate", "0", "--drain", "0"]
     process = subprocess.Popen(
-        [sys.executable, "-m", "htm_core.cli", "serve", *options], env=os.environ, stderr=subprocess.DEVNULL
+        [sys.executable, "-m", "htm_core.cli", "serve", *options],
+        env=os.environ,
+        stderr=subprocess.DEVNULL,
     )
     for _ in range(600):
         try:
@@ -147,7 +157,9 @@ def main() -> None:
     url, server = f"http://127.0.0.1:{port}", psutil.Process(process.pid)
     sizes: list[int] = []
     try:
-        asyncio.run(load(url, options.clients, 5.0))  # what is loaded once, and a session of each client
+        asyncio.run(
+            load(url, options.clients, 5.0)
+        )  # what is loaded once, and a session of each client
         begun, cpu = time.strftime("%H:%M"), sum(server.cpu_times()[:2])
         parts = []
         for _ in range(PARTS):
@@ -159,7 +171,9 @@ def main() -> None:
         process.send_signal(signal.SIGTERM)
         process.wait(60)
     report(options.clients, parts, sizes, cpu)
-    print(f"load         {os.getloadavg()[0]:.1f} at the end, on {os.cpu_count()} cores; begun at {begun}")
+    print(
+        f"load         {os.getloadavg()[0]:.1f} at the end, on {os.cpu_count()} cores; begun at {begun}"
+    )
 
 
 def report(clients: int, parts: list[Counts], sizes: list[int], cpu: float) -> None:
@@ -172,12 +186,16 @@ def report(clients: int, parts: list[Counts], sizes: list[int], cpu: float) -> N
     requests = len(whole.times)
     errors = requests - whole.answers["200"]
     print(f"clients      {clients}")
-    print(f"requests     {requests:,} in {whole.seconds:.1f} s: {requests / whole.seconds:,.1f} a second")
+    print(
+        f"requests     {requests:,} in {whole.seconds:.1f} s: {requests / whole.seconds:,.1f} a second"
+    )
     print(f"errors       {errors}  {dict(whole.answers)}")
     print(f"sent again   {whole.again.total()}  {dict(whole.again)}")
     print(f"p50, p95     {whole.percentile(0.5):,.0f} ms, {whole.percentile(0.95):,.0f} ms")
     print(f"server's CPU {1_000 * cpu / requests:.1f} ms a request, PostgreSQL not included")
-    print(f"memory       {', '.join(f'{size / 1e6:,.0f}' for size in sizes)} MB: before, and after each part")
+    print(
+        f"memory       {', '.join(f'{size / 1e6:,.0f}' for size in sizes)} MB: before, and after each part"
+    )
 
 
 if __name__ == "__main__":

@@ -49,20 +49,33 @@ SETTINGS = Settings(worker="off", max_drafts=1_000_000)
 
 def main() -> None:
     """Measure each size, and print its table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--nodes", type=int, nargs="+", default=[10_000, 100_000])
     parser.add_argument("--shape", choices=SHAPES, default="one")
-    parser.add_argument("--partitions", type=int, default=1, help="of the table of vectors, each with its own index")
+    parser.add_argument(
+        "--partitions", type=int, default=1, help="of the table of vectors, each with its own index"
+    )
     parser.add_argument("--calls", type=int, default=200)
     parser.add_argument(
-        "--warm", type=int, default=WARM_UP, help="questions that are asked first, in each tenant, not timed"
+        "--warm",
+        type=int,
+        default=WARM_UP,
+        help="questions that are asked first, in each tenant, not timed",
     )
-    parser.add_argument("--home", type=Path, help="keep the filled server here, and use it again if it is there")
+    parser.add_argument(
+        "--home", type=Path, help="keep the filled server here, and use it again if it is there"
+    )
     args = parser.parse_args()
     for nodes in args.nodes:
-        with tempfile.TemporaryDirectory(prefix="htm-bench-", ignore_cleanup_errors=True) as temporary:
+        with tempfile.TemporaryDirectory(
+            prefix="htm-bench-", ignore_cleanup_errors=True
+        ) as temporary:
             os.environ["HTM_HOME"] = str(args.home or temporary)
-            Console(width=110).print(Size(nodes, args.shape, args.partitions).table(args.calls, warm=args.warm))
+            Console(width=110).print(
+                Size(nodes, args.shape, args.partitions).table(args.calls, warm=args.warm)
+            )
             shutdown()
 
 
@@ -109,14 +122,18 @@ class Size:
             table.add_column(f"{self._tenants[place][1]:,} nodes\np50 / p95", justify="right")
         columns = [self._measured(self._tenants[place][0], calls, warm=warm) for place in places]
         for name in columns[0]:
-            table.add_row(name, *(f"{column[name][0]:.2f} / {column[name][1]:.2f}" for column in columns))
+            table.add_row(
+                name, *(f"{column[name][0]:.2f} / {column[name][1]:.2f}" for column in columns)
+            )
         table.add_section()
         for name, value in [*self._notes, *self._bytes(), *self._pages()]:
             table.add_row(name, value)
         return table
 
     def _memory(self, tenant: str) -> Memory:
-        return Memory("bench", tenant=tenant, embedder=self._embedder, settings=SETTINGS, budget=20_000)
+        return Memory(
+            "bench", tenant=tenant, embedder=self._embedder, settings=SETTINGS, budget=20_000
+        )
 
     def _fill(self) -> None:
         documents, began, written = self._corpus.documents(), time.perf_counter(), 0
@@ -126,14 +143,27 @@ class Size:
                 for start in range(0, count, BATCH):
                     size = min(BATCH, count - start)
                     drafts = [
-                        Draft(content=each.content, vector=each.vector, at=each.at, tags=[each.tag], role="user")
+                        Draft(
+                            content=each.content,
+                            vector=each.vector,
+                            at=each.at,
+                            tags=[each.tag],
+                            role="user",
+                        )
                         for each, _ in zip(documents, range(size), strict=False)
                     ]
                     if start + size > known:
                         memory.remember_many(drafts)
                         written += size
-        if written == sum(count for _, count in self._tenants):  # not when it went on from where it was interrupted
-            self._notes.append(("filled by remember_many", f"{written / (time.perf_counter() - began):,.0f} rows/s"))
+        if written == sum(
+            count for _, count in self._tenants
+        ):  # not when it went on from where it was interrupted
+            self._notes.append(
+                (
+                    "filled by remember_many",
+                    f"{written / (time.perf_counter() - began):,.0f} rows/s",
+                )
+            )
 
     def _index(self) -> None:
         began = time.perf_counter()
@@ -142,16 +172,22 @@ class Size:
                 search.count_words(connection)
         counted = time.perf_counter()
         built = indexes.build_due(self._database)
-        self._notes.append((f"HNSW built ({len(built)} indexes)", f"{time.perf_counter() - counted:,.0f} s"))
+        self._notes.append(
+            (f"HNSW built ({len(built)} indexes)", f"{time.perf_counter() - counted:,.0f} s")
+        )
         with self._database.owner() as connection:
             connection.execute("vacuum analyze")
-        self._notes.append(("words counted, indexed, vacuumed", f"{time.perf_counter() - began:,.0f} s"))
+        self._notes.append(
+            ("words counted, indexed, vacuumed", f"{time.perf_counter() - began:,.0f} s")
+        )
 
     def _measured(self, tenant: str, calls: int, *, warm: int) -> dict[str, tuple[float, float]]:
         with self._memory(tenant) as memory:
 
             def recall(**options: Any) -> float:
-                return memory.recall(self._corpus.sentence(6), hold=False, **options).timings.embedding
+                return memory.recall(
+                    self._corpus.sentence(6), hold=False, **options
+                ).timings.embedding
 
             for _ in range(warm):
                 recall()
@@ -159,8 +195,12 @@ class Size:
                 "hybrid": _timed(recall, calls),
                 "vector": _timed(lambda: recall(mode="vector"), calls),
                 "hybrid, a tag of 40 %": _timed(lambda: recall(tags=["topic:0"]), calls),
-                "vector, a tag of 1 %": _timed(lambda: recall(mode="vector", tags=["topic:9"]), calls),
-                "remember": _timed(lambda: memory.remember(self._corpus.sentence(), role="user"), calls),
+                "vector, a tag of 1 %": _timed(
+                    lambda: recall(mode="vector", tags=["topic:9"]), calls
+                ),
+                "remember": _timed(
+                    lambda: memory.remember(self._corpus.sentence(), role="user"), calls
+                ),
                 "context, 20,000 tokens": _timed(lambda: memory.context(), calls),
             }
 
@@ -183,7 +223,10 @@ class Size:
                 for _ in range(COUNTED):
                     recall()
                 read = self._pages_read(recall) - began
-                yield f"pages that a recall reads, {mode}", f"{read / (COUNTED + 2 * SETTINGS.pool_max):,.0f}"
+                yield (
+                    f"pages that a recall reads, {mode}",
+                    f"{read / (COUNTED + 2 * SETTINGS.pool_max):,.0f}",
+                )
 
     def _pages_read(self, recall: Callable[[], object]) -> int:
         """Count the pages that all have read until now. A session says so with its next statement, but only once a second."""
@@ -204,11 +247,16 @@ def _timed(call: Callable[[], object], calls: int) -> tuple[float, float]:
         began = time.perf_counter()
         besides = call()
         if number >= WARM_UP:
-            taken.append((time.perf_counter() - began) * 1e3 - (besides if isinstance(besides, float) else 0.0))
+            taken.append(
+                (time.perf_counter() - began) * 1e3
+                - (besides if isinstance(besides, float) else 0.0)
+            )
     return statistics.median(taken), sorted(taken)[int(0.95 * len(taken))]
 
 
-PAGES = "select blks_hit + blks_read as pages from pg_stat_database where datname = current_database()"
+PAGES = (
+    "select blks_hit + blks_read as pages from pg_stat_database where datname = current_database()"
+)
 BYTES = """
 select sum(pg_table_size(c.oid)) filter (where c.relkind = 'r')
        + sum(pg_relation_size(c.oid)) filter (where c.relkind = 'i') as disk,

@@ -69,7 +69,9 @@ ROWS = {
 
 def main() -> None:
     """Measure all rows, and print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--runs", type=int, default=9, help="of each row; 7 or more")
     arguments = parser.parse_args()
     folder = weights.obtain()
@@ -96,7 +98,9 @@ def measured(runs: int) -> dict[str, list[float]]:
 
 def seconds_of(name: str) -> float:
     """Run a row once."""
-    environment = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
+    environment = {
+        key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"
+    }
     began = time.perf_counter()
     subprocess.run(ROWS[name], env=environment, cwd=ROOT, check=True, capture_output=True)
     return time.perf_counter() - began

@@ -30,8 +30,16 @@ Graph = dict[str, set[str]]
 
 def main() -> None:
     """Print the tables."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path, nargs="?", default=ROOT, help="the root of a checkout; default: this one")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "folder",
+        type=Path,
+        nargs="?",
+        default=ROOT,
+        help="the root of a checkout; default: this one",
+    )
     parser.add_argument("--edges", action="store_true", help="print each edge between two parts")
     args = parser.parse_args()
     files = file_graph(args.folder)
@@ -43,16 +51,28 @@ def main() -> None:
     for circle in circles(files):
         console.print("circle of files: " + ", ".join(circle))
     if args.edges:
-        console.print("\n".join(f"{part} -> {other}" for part in sorted(parts) for other in sorted(parts[part])))
+        console.print(
+            "\n".join(
+                f"{part} -> {other}" for part in sorted(parts) for other in sorted(parts[part])
+            )
+        )
 
 
 def file_graph(root: Path) -> Graph:
     """For each file of the packages the files that it imports, all by their paths below the root."""
-    paths = sorted(path.relative_to(root) for package in PACKAGES for path in (root / package).rglob("*.py"))
-    modules = {".".join(path.with_suffix("").parts).removesuffix(".__init__"): path.as_posix() for path in paths}
+    paths = sorted(
+        path.relative_to(root) for package in PACKAGES for path in (root / package).rglob("*.py")
+    )
+    modules = {
+        ".".join(path.with_suffix("").parts).removesuffix(".__init__"): path.as_posix()
+        for path in paths
+    }
     graph: Graph = {}
     for path in paths:
-        targets = {modules[name] for name in imported(root / path, package=path.parent.parts, modules=modules)}
+        targets = {
+            modules[name]
+            for name in imported(root / path, package=path.parent.parts, modules=modules)
+        }
         graph[path.as_posix()] = targets - {path.as_posix()}
     return graph
 
@@ -120,7 +140,9 @@ def circles(graph: Graph) -> list[list[str]]:
 
 def layers(parts: Graph) -> dict[str, int]:
     """The layer of each part."""
-    group = {part: part for part in parts} | {part: circle[0] for circle in circles(parts) for part in circle}
+    group = {part: part for part in parts} | {
+        part: circle[0] for circle in circles(parts) for part in circle
+    }
     below: Graph = {each: set() for each in group.values()}
     for part, others in parts.items():
         below[group[part]] |= {group[other] for other in others} - {group[part]}
@@ -132,7 +154,9 @@ def layers(parts: Graph) -> dict[str, int]:
 
 def lines(root: Path, folders: Sequence[str], *suffixes: str) -> int:
     """The lines of the files of these kinds in these folders."""
-    paths = [path for folder in folders for path in (root / folder).rglob("*") if path.suffix in suffixes]
+    paths = [
+        path for folder in folders for path in (root / folder).rglob("*") if path.suffix in suffixes
+    ]
     return sum(path.read_bytes().count(b"\n") for path in paths)
 
 
@@ -163,7 +187,9 @@ def layer_table(levels: Mapping[str, int]) -> Table:
     """The parts of each layer, the highest layer first."""
     table = Table("layer", "parts")
     for level in sorted(set(levels.values()), reverse=True):
-        table.add_row(str(level), ", ".join(sorted(part for part in levels if levels[part] == level)))
+        table.add_row(
+            str(level), ", ".join(sorted(part for part in levels if levels[part] == level))
+        )
     return table
 
 

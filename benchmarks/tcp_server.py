@@ -25,7 +25,9 @@ KEEPER = '"$@" </dev/null & server=$!; cat >/dev/null; kill -INT $server; wait $
 
 
 @contextmanager
-def temporary_server(programs: Path | None = None, settings: Mapping[str, str] | None = None) -> Iterator[str]:
+def temporary_server(
+    programs: Path | None = None, settings: Mapping[str, str] | None = None
+) -> Iterator[str]:
     """Start an empty server, give the DSN of its superuser, and remove the server at the end.
 
     `programs` is the `bin` folder of a PostgreSQL that has pgvector; the embedded one's unless given.
@@ -42,7 +44,11 @@ def temporary_server(programs: Path | None = None, settings: Mapping[str, str] |
         for path in (folder, folder / "password"):
             os.chown(path, account.uid, account.gid)
         _initdb(bin_folder, folder, account)
-        chosen = {"listen_addresses": HOST, "port": str(port), "unix_socket_directories": ""} | dict(settings or {})
+        chosen = {
+            "listen_addresses": HOST,
+            "port": str(port),
+            "unix_socket_directories": "",
+        } | dict(settings or {})
         with (folder / "data" / "postgresql.conf").open("a") as file:
             file.writelines(f"{name} = '{value}'\n" for name, value in chosen.items())
         with (folder / "log").open("ab") as log:
@@ -75,7 +81,11 @@ def _initdb(programs: Path, folder: Path, account: Account) -> None:
 
 def _as(account: Account, programs: Path) -> dict[str, object]:
     """Return the options of a process of the account: PostgreSQL refuses root. Its libraries may lie beside its programs."""
-    environment = {"PATH": "/usr/bin:/bin", "LC_ALL": "C", "LD_LIBRARY_PATH": str(programs.parent / "lib")}
+    environment = {
+        "PATH": "/usr/bin:/bin",
+        "LC_ALL": "C",
+        "LD_LIBRARY_PATH": str(programs.parent / "lib"),
+    }
     if os.geteuid() != 0:
         return {"env": environment}
     return {"env": environment, "user": account.uid, "group": account.gid, "extra_groups": []}

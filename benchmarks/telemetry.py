@@ -31,7 +31,9 @@ def set_providers() -> None:
 def recall_seconds(memory: Memory) -> float:
     """The median of 500 recalls by words among 500 memories."""
     if not memory.list(limit=1):
-        memory.remember_many([{"content": f"Ann likes tea of kind {number}."} for number in range(500)])
+        memory.remember_many(
+            [{"content": f"Ann likes tea of kind {number}."} for number in range(500)]
+        )
     times = []
     for number in range(600):
         began = time.perf_counter()
@@ -70,8 +72,12 @@ def main() -> None:
     if way == "sdk":
         set_providers()
     settings = Settings(worker="off", telemetry=way != "off")
-    with Memory("bench", tenant="benchmark-telemetry", embedder="minilm", settings=settings) as memory:
-        print(f"{way}: recall {recall_seconds(memory) * 1e3:.2f} ms, wrapper {wrapper_seconds(memory) * 1e6:.1f} µs")
+    with Memory(
+        "bench", tenant="benchmark-telemetry", embedder="minilm", settings=settings
+    ) as memory:
+        print(
+            f"{way}: recall {recall_seconds(memory) * 1e3:.2f} ms, wrapper {wrapper_seconds(memory) * 1e6:.1f} µs"
+        )
 
 
 if __name__ == "__main__":

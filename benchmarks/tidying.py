@@ -39,7 +39,9 @@ def in_turns(work: Callable[[], object], calls: int = CALLS) -> tuple[float, flo
     whole, spent = searches.as_one, {False: list[float](), True: list[float]()}
     for call in range(2 * calls):
         with_step = bool(call % 2)
-        searches.as_one = whole if with_step else lambda _engine, _connection, _query, hits: list(hits)
+        searches.as_one = (
+            whole if with_step else lambda _engine, _connection, _query, hits: list(hits)
+        )
         begun = time.perf_counter()
         work()
         spent[with_step].append(1e3 * (time.perf_counter() - begun))
@@ -49,13 +51,19 @@ def in_turns(work: Callable[[], object], calls: int = CALLS) -> tuple[float, flo
 
 def main() -> None:
     """Measure, and print one line for each figure."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--messages", type=int, default=4_000)
     parser.add_argument("--url")
     options = parser.parse_args()
     chance, tenant = random.Random(SEED), f"tidying-{uuid.uuid4().hex[:8]}"
     memory = Memory(
-        url=options.url, tenant=tenant, user="ann", embedder=HashEmbedder(), settings=Settings(worker="off", tidy=())
+        url=options.url,
+        tenant=tenant,
+        user="ann",
+        embedder=HashEmbedder(),
+        settings=Settings(worker="off", tidy=()),
     )
     texts = [filled(chance.choice(TEMPLATES), chance) for _ in range(options.messages)]
     for at in range(0, len(texts), 500):
@@ -77,7 +85,9 @@ def main() -> None:
 
     recall()
     without, with_step = in_turns(recall)
-    print(f"recall where nothing is merged, without and with the step: p50 {without:.2f} and {with_step:.2f} ms")
+    print(
+        f"recall where nothing is merged, without and with the step: p50 {without:.2f} and {with_step:.2f} ms"
+    )
     for kind in ("profile", "merge", "summarize"):
         begun = time.perf_counter()
         done = memory.tidy(kinds=[kind])  # type: ignore[list-item]  # each is a kind
@@ -87,16 +97,22 @@ def main() -> None:
         )
     merges = len(memory.merges(limit=1_000))
     without, with_step = in_turns(recall)
-    print(f"recall where {merges} are merged, without and with the step: p50 {without:.2f} and {with_step:.2f} ms")
+    print(
+        f"recall where {merges} are merged, without and with the step: p50 {without:.2f} and {with_step:.2f} ms"
+    )
     lines = len(memory.profile().lines)
-    print(f"a profile of {lines} lines where nothing new was said: p50 {p50(memory.profile, 50):.2f} ms")
+    print(
+        f"a profile of {lines} lines where nothing new was said: p50 {p50(memory.profile, 50):.2f} ms"
+    )
     place = iter(range(10_000))
 
     def after_a_message() -> object:
         memory.remember(f"I live in Town{next(place)}.", role="user", session="now")
         return memory.profile()
 
-    alone = p50(lambda: memory.remember(f"I live in Village{next(place)}.", role="user", session="now"), 50)
+    alone = p50(
+        lambda: memory.remember(f"I live in Village{next(place)}.", role="user", session="now"), 50
+    )
     print(f"and after a new message: p50 {p50(after_a_message, 50) - alone:.2f} ms")
     memory.erase(user="ann", confirm="confirmed")
 

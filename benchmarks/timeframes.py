@@ -25,12 +25,26 @@ LIMIT = 8
 
 def main() -> None:
     """Store each conversation, ask its questions both ways, and print the counts."""
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     options.add_argument("--locomo", type=Path, required=True, help="The set's JSON file.")
-    options.add_argument("--losses", action="store_true", help='Print the questions that only "auto" does not answer.')
+    options.add_argument(
+        "--losses",
+        action="store_true",
+        help='Print the questions that only "auto" does not answer.',
+    )
     args = options.parse_args()
     counts = dict.fromkeys(
-        ("questions", "found without", "found with auto", "found strictly", "limited", "limited, outside"), 0
+        (
+            "questions",
+            "found without",
+            "found with auto",
+            "found strictly",
+            "limited",
+            "limited, outside",
+        ),
+        0,
     )
     with tempfile.TemporaryDirectory() as home:
         os.environ["HTM_HOME"] = home
@@ -60,7 +74,9 @@ def _store(memory: Memory, case: Case) -> None:
     memory.flush()
 
 
-def _ask(memory: Memory, case: Case, question: Question, counts: dict[str, int], *, losses: bool) -> None:
+def _ask(
+    memory: Memory, case: Case, question: Question, counts: dict[str, int], *, losses: bool
+) -> None:
     gold = question.gold.get(TURN, frozenset())
     rest, windows, words = extract(question.text, now=case.now)
     if not gold or words is None:

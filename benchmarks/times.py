@@ -84,10 +84,15 @@ def measure(former: str, *, decay: bool, words: bool = True) -> dict[str, float]
     `former` says how a former value is worded, with {} for the statement; `words` whether such words are read.
     """
     settings = Settings(
-        worker="off", timezone="UTC", validity_words=words, decay=(("user", HALF_LIFE),) if decay else ()
+        worker="off",
+        timezone="UTC",
+        validity_words=words,
+        decay=(("user", HALF_LIFE),) if decay else (),
     )
     tenant = f"bench-{uuid.uuid4().hex[:8]}"
-    with Memory("bench", tenant=tenant, embed="now", settings=settings, clock=lambda: NOW) as memory:
+    with Memory(
+        "bench", tenant=tenant, embed="now", settings=settings, clock=lambda: NOW
+    ) as memory:
         for template, old, new, _ in CHANGED:
             memory.remember(former.format(template.format(old)), role="user", at=OLD)
             memory.remember(f"{template.format(new)}.", role="user", at=NEW)
@@ -98,7 +103,9 @@ def measure(former: str, *, decay: bool, words: bool = True) -> dict[str, float]
             contents = [hit.content for hit in memory.recall(question, hold=False)]
             first += _place(contents, template.format(new)) < _place(contents, template.format(old))
             kept += _place(contents, template.format(old)) < len(contents)
-        stable = sum(memory.recall(question, hold=False)[0].content == text for text, question in STABLE)
+        stable = sum(
+            memory.recall(question, hold=False)[0].content == text for text, question in STABLE
+        )
     return {
         "present first": first / len(CHANGED),
         "former found": kept / len(CHANGED),
@@ -107,7 +114,9 @@ def measure(former: str, *, decay: bool, words: bool = True) -> dict[str, float]
 
 
 def _place(contents: Sequence[str], statement: str) -> int:
-    return next((place for place, text in enumerate(contents) if text.startswith(statement)), len(contents))
+    return next(
+        (place for place, text in enumerate(contents) if text.startswith(statement)), len(contents)
+    )
 
 
 def main() -> None:

@@ -77,10 +77,14 @@ class Asked:
 
 def main() -> None:
     """Ask every question of every set, fit, and print the weights and the measures."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--longmemeval", type=Path, metavar="PATH")
     parser.add_argument("--locomo", type=Path, metavar="PATH")
-    parser.add_argument("--cache", type=Path, help="a file that caches the model's vectors between runs")
+    parser.add_argument(
+        "--cache", type=Path, help="a file that caches the model's vectors between runs"
+    )
     args = parser.parse_args()
     with home(None):
         embedder = CachedEmbedder(args.cache) if args.cache else None
@@ -93,7 +97,9 @@ def main() -> None:
     training = [question for name in fitted for question in asked[name]]
     weights = fit(training)
     print("WEIGHTS =", dict(zip(COLUMNS[1:], np.round(weights[1:], 4).tolist(), strict=True)))
-    table = Table(title="ten candidates of a recall, in %: by the score alone → by the installed weights → by these")
+    table = Table(
+        title="ten candidates of a recall, in %: by the score alone → by the installed weights → by these"
+    )
     for column in ("set", "questions", *SHOWN):
         table.add_column(column, justify="left" if column == "set" else "right")
     for name, questions in asked.items():
@@ -107,7 +113,9 @@ def sets(args: argparse.Namespace) -> tuple[dict[str, list[Case]], dict[str, lis
     alone = {case.name: case for case in chats.chats(kind=chats.DIALOGUE, half=chats.TRAINING)}
     dialogues = [
         retrieval_sets.asking_back(
-            retrieval_sets.joined([alone[f"dialogue-{number}"] for number in group], name=f"joined-{place}")
+            retrieval_sets.joined(
+                [alone[f"dialogue-{number}"] for number in group], name=f"joined-{place}"
+            )
         )
         for place, group in enumerate(JOINED, 1)
     ]
@@ -116,8 +124,14 @@ def sets(args: argparse.Namespace) -> tuple[dict[str, list[Case]], dict[str, lis
         "technical chats": list(chats.chats(kind=chats.TECHNICAL, half=chats.TRAINING)),
     }
     if args.longmemeval:
-        answered = [case for case in retrieval_sets.longmemeval(args.longmemeval) if case.questions[0].gold[TURN]]
-        fitted["LongMemEval"] = [retrieval_sets.shortened(case, others=OTHERS) for case in answered[::2]]
+        answered = [
+            case
+            for case in retrieval_sets.longmemeval(args.longmemeval)
+            if case.questions[0].gold[TURN]
+        ]
+        fitted["LongMemEval"] = [
+            retrieval_sets.shortened(case, others=OTHERS) for case in answered[::2]
+        ]
     unseen = list(chats.chats(kind=chats.DIALOGUE, half=chats.TEST))
     others = {
         "dialogues, test half": unseen,
@@ -127,7 +141,10 @@ def sets(args: argparse.Namespace) -> tuple[dict[str, list[Case]], dict[str, lis
     }
     if args.locomo:
         locomo = list(retrieval_sets.locomo(args.locomo))
-        others |= {"LoCoMo": locomo, "LoCoMo without names": [retrieval_sets.without_names(case) for case in locomo]}
+        others |= {
+            "LoCoMo": locomo,
+            "LoCoMo without names": [retrieval_sets.without_names(case) for case in locomo],
+        }
     return fitted, {name: cases for name, cases in others.items() if cases}
 
 
@@ -148,7 +165,11 @@ def ask(cases: Sequence[Case], *, embedder: object | None, counts: float = 1.0) 
 
 
 def _asked(
-    held: CaseMemory, question: str, gold: frozenset[str], units: Mapping[str, list[str]], counts: float
+    held: CaseMemory,
+    question: str,
+    gold: frozenset[str],
+    units: Mapping[str, list[str]],
+    counts: float,
 ) -> Asked:
     results: list[tuple[Candidates, list[Scored]]] = []
 
@@ -162,7 +183,10 @@ def _asked(
         return choose(nodes, query, limit=limit)
 
     search, choose = candidates.find, best_candidates
-    with mock.patch.object(candidates, "find", find), mock.patch.object(scoring, "best_candidates", best):
+    with (
+        mock.patch.object(candidates, "find", find),
+        mock.patch.object(scoring, "best_candidates", best),
+    ):
         held.memory.recall(question, hold=False)
     nodes, scored = results[-1]
     return Asked(
@@ -232,7 +256,10 @@ def add_row(table: Table, name: str, questions: Sequence[Asked], weights: Sequen
     """Add the measures of a set, by the score alone, by the installed weights, and by others."""
 
     def means(ranked: Sequence[Sequence[list[str]]]) -> list[float]:
-        values = [measured(each.gold, ranking[:10]) for each, ranking in zip(questions, ranked, strict=True)]
+        values = [
+            measured(each.gold, ranking[:10])
+            for each, ranking in zip(questions, ranked, strict=True)
+        ]
         return [100 * float(np.mean([value[measure] for value in values])) for measure in SHOWN]
 
     alone = np.eye(len(COLUMNS))[0]
@@ -246,7 +273,9 @@ def add_row(table: Table, name: str, questions: Sequence[Asked], weights: Sequen
         for chosen in ([alone] * len(questions), [INSTALLED] * len(questions), weights)
     ]
     table.add_row(
-        name, str(len(questions)), *(" → ".join(f"{value:.1f}" for value in each) for each in zip(*steps, strict=True))
+        name,
+        str(len(questions)),
+        *(" → ".join(f"{value:.1f}" for value in each) for each in zip(*steps, strict=True)),
     )
 
 

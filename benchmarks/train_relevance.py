@@ -18,7 +18,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks import retrieval_sets
-from benchmarks.recalled import ANSWERABLE, FOREIGN_KIND, Recalled, evaluator, facts, paraphrases, published, recalled
+from benchmarks.recalled import (
+    ANSWERABLE,
+    FOREIGN_KIND,
+    Recalled,
+    evaluator,
+    facts,
+    paraphrases,
+    published,
+    recalled,
+)
 from benchmarks.retrieval import home
 from benchmarks.retrieval_measures import auc
 from benchmarks.retrieval_systems import CachedEmbedder
@@ -30,11 +39,15 @@ Floats = NDArray[np.float64]
 
 def main() -> None:
     """Recall every question of every set, fit, and print weights, separation and reliability."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--longmemeval", type=Path, metavar="PATH")
     parser.add_argument("--locomo", type=Path, metavar="PATH")
     parser.add_argument("--limit", type=int, default=30, help="questions of LongMemEval at most")
-    parser.add_argument("--cache", type=Path, help="a file that caches the model's vectors between runs")
+    parser.add_argument(
+        "--cache", type=Path, help="a file that caches the model's vectors between runs"
+    )
     args = parser.parse_args()
     with home(None):
         embedder = CachedEmbedder(args.cache) if args.cache else None
@@ -44,10 +57,14 @@ def main() -> None:
             "paraphrases": list(recalled(list(paraphrases()), embedder=embedder)),
         }
         if args.longmemeval:
-            cases = list(islice(published(retrieval_sets.longmemeval(args.longmemeval)), args.limit))
+            cases = list(
+                islice(published(retrieval_sets.longmemeval(args.longmemeval)), args.limit)
+            )
             fitted["LongMemEval"] = list(recalled(cases, embedder=embedder))
         measured = {
-            "paraphrases, 21 sessions": list(recalled(list(paraphrases(sessions=21)), embedder=embedder)),
+            "paraphrases, 21 sessions": list(
+                recalled(list(paraphrases(sessions=21)), embedder=embedder)
+            ),
             "evaluator one": list(recalled(list(evaluator("evaluator_one")), embedder=embedder)),
             "evaluator two": list(recalled(list(evaluator("evaluator_two")), embedder=embedder)),
         }
@@ -61,9 +78,13 @@ def main() -> None:
         print(
             f"\nThe module's present weights, {title}. AUC of hits; of the right hit of a question against the best of"
         )
-        print("a foreign one, and of a near miss; mean estimate (share that is right) of hits by estimate:\n")
+        print(
+            "a foreign one, and of a near miss; mean estimate (share that is right) of hits by estimate:\n"
+        )
         for name, rows in (fitted | measured).items():
-            print(f"| {name:<24} | {separation(rows, alone=alone)} | {reliability(rows, alone=alone)} |")
+            print(
+                f"| {name:<24} | {separation(rows, alone=alone)} | {reliability(rows, alone=alone)} |"
+            )
 
 
 def fit(sets: Sequence[Sequence[Recalled]], *, alone: bool) -> list[float]:
@@ -93,7 +114,9 @@ def table(rows: Sequence[Recalled], *, alone: bool) -> tuple[Floats, Floats]:
         for place, hit in enumerate(row.recall)
         if hit.match.matched_words or not alone
     ]
-    return np.array([(1.0, *features(match)) for match, _ in hits]), np.array([float(right) for _, right in hits])
+    return np.array([(1.0, *features(match)) for match, _ in hits]), np.array(
+        [float(right) for _, right in hits]
+    )
 
 
 def estimates(row: Recalled, *, alone: bool) -> list[float]:
@@ -121,7 +144,12 @@ def separation(rows: Sequence[Recalled], *, alone: bool) -> str:
         guesses = estimates(row, alone=alone)
         hits += [(guess, row.right(place)) for place, guess in enumerate(guesses)]
         if row.kind == ANSWERABLE:
-            right += [max((guess for place, guess in enumerate(guesses[:8]) if row.right(place)), default=0.0)]
+            right += [
+                max(
+                    (guess for place, guess in enumerate(guesses[:8]) if row.right(place)),
+                    default=0.0,
+                )
+            ]
         else:
             best.setdefault(row.kind, []).append(max(guesses, default=0.0))
     parts = [auc([g for g, y in hits if y], [g for g, y in hits if not y])]
@@ -131,12 +159,24 @@ def separation(rows: Sequence[Recalled], *, alone: bool) -> str:
 
 def reliability(rows: Sequence[Recalled], *, alone: bool) -> str:
     """Give for each tenth of the estimates their mean, and the share of hits that are right."""
-    pairs = [(g, row.right(place)) for row in rows for place, g in enumerate(estimates(row, alone=alone))]
+    pairs = [
+        (g, row.right(place)) for row in rows for place, g in enumerate(estimates(row, alone=alone))
+    ]
     parts = []
-    for low, high in ((0, 0.05), (0.05, 0.15), (0.15, 0.3), (0.3, 0.5), (0.5, 0.7), (0.7, 0.9), (0.9, 1.01)):
+    for low, high in (
+        (0, 0.05),
+        (0.05, 0.15),
+        (0.15, 0.3),
+        (0.3, 0.5),
+        (0.5, 0.7),
+        (0.7, 0.9),
+        (0.9, 1.01),
+    ):
         some = [(g, y) for g, y in pairs if low <= g < high]
         if some:
-            parts.append(f"{np.mean([g for g, _ in some]):.2f} ({np.mean([y for _, y in some]):.2f}, {len(some)})")
+            parts.append(
+                f"{np.mean([g for g, _ in some]):.2f} ({np.mean([y for _, y in some]):.2f}, {len(some)})"
+            )
     return "  ".join(parts)
 
 

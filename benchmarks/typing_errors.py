@@ -63,7 +63,13 @@ def misspelt(word: str, chance: random.Random) -> str:
     for make in chance.sample(_KINDS, len(_KINDS)):
         typed = make(small, first, chance)
         if typed is not None and typed != small:
-            return typed.upper() if word.isupper() else typed.capitalize() if word[0].isupper() else typed
+            return (
+                typed.upper()
+                if word.isupper()
+                else typed.capitalize()
+                if word[0].isupper()
+                else typed
+            )
     return word
 
 
@@ -100,4 +106,10 @@ def _by_sound(word: str, first: int, chance: random.Random) -> str | None:
     return word[:at] + written + word[at + len(heard) :]
 
 
-_KINDS: tuple[Callable[[str, int, random.Random], str | None], ...] = (_beside, _swapped, _dropped, _doubled, _by_sound)
+_KINDS: tuple[Callable[[str, int, random.Random], str | None], ...] = (
+    _beside,
+    _swapped,
+    _dropped,
+    _doubled,
+    _by_sound,
+)

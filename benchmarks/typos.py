@@ -48,15 +48,24 @@ Answers = dict[str, dict[str, dict[str, float]]]
 
 def main() -> None:
     """Ask all questions in all ways, and print a table for each set."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument(
-        "--locomo", type=Path, metavar="PATH", help="locomo10.json, gzipped or not; its first half is halved"
+        "--locomo",
+        type=Path,
+        metavar="PATH",
+        help="locomo10.json, gzipped or not; its first half is halved",
     )
     parser.add_argument("--half", choices=(LOOKING, LAST), help="both unless given")
     parser.add_argument("--only", nargs="+", help="only these sets")
     parser.add_argument("--seed", default="1", help="of the typing errors")
-    parser.add_argument("--cache", type=Path, help="a file that caches the model's vectors between runs")
-    parser.add_argument("--home", type=Path, help="where the private server lives; a temporary folder unless given")
+    parser.add_argument(
+        "--cache", type=Path, help="a file that caches the model's vectors between runs"
+    )
+    parser.add_argument(
+        "--home", type=Path, help="where the private server lives; a temporary folder unless given"
+    )
     parser.add_argument("--out", type=Path, help="a JSON file for the measures of each question")
     parser.add_argument("--before", type=Path, help="a file of --out to compare with")
     args = parser.parse_args()
@@ -95,16 +104,24 @@ def spellings(beside: sets.Case, *, half: str) -> sets.Case:
     """The facts that are asked for in another spelling, those of both halves, with other facts around them."""
     with SPELLINGS.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file, delimiter="\t"))
-    facts = [sets.Message(unit=f"s{number}", content=row["fact"]) for number, row in enumerate(rows)]
+    facts = [
+        sets.Message(unit=f"s{number}", content=row["fact"]) for number, row in enumerate(rows)
+    ]
     questions = [
         sets.Question(
-            id=f"s{number}", text=row["question"], kind=row["kind"], gold={sets.DOCUMENT: frozenset([f"s{number}"])}
+            id=f"s{number}",
+            text=row["question"],
+            kind=row["kind"],
+            gold={sets.DOCUMENT: frozenset([f"s{number}"])},
         )
         for number, row in enumerate(rows)
         if row["half"] == half
     ]
     return sets.Case(
-        name="spellings", messages=[*beside.messages, *facts], questions=questions, now=datetime(2026, 3, 1, tzinfo=UTC)
+        name="spellings",
+        messages=[*beside.messages, *facts],
+        questions=questions,
+        now=datetime(2026, 3, 1, tzinfo=UTC),
     )
 
 
@@ -117,7 +134,11 @@ def asked(cases: Sequence[sets.Case], embedder: CachedEmbedder | None, *, seed: 
         for question in case.questions:
             if gold := question.gold.get(sets.TURN) or question.gold.get(sets.DOCUMENT):
                 for variant, count in VARIANTS.items():
-                    text = with_typing_errors(question.text, count=count, seed=seed) if count else question.text
+                    text = (
+                        with_typing_errors(question.text, count=count, seed=seed)
+                        if count
+                        else question.text
+                    )
                     for mode in MODES if text else ():
                         result = filled.memory.recall(text or "", mode=mode, hold=False)
                         answers[f"{mode}, {variant}"][question.id] = measured(gold, units(result))
@@ -127,31 +148,51 @@ def asked(cases: Sequence[sets.Case], embedder: CachedEmbedder | None, *, seed: 
 
 def table(title: str, answers: Answers) -> Table:
     """The measures of each way to ask, and how much less they are than those of the same questions clean."""
-    shown = Table(title=f"{title}, in %, with 95 % intervals; in brackets what is lost to the same questions clean")
+    shown = Table(
+        title=f"{title}, in %, with 95 % intervals; in brackets what is lost to the same questions clean"
+    )
     for column in ("asked", "questions", *MEASURES):
         shown.add_column(column, justify="left" if column == "asked" else "right")
     for way, rows in answers.items():
         clean = answers[f"{way.partition(', ')[0]}, {CLEAN}"]
         if rows:
             shown.add_row(
-                way, str(len(rows)), *(_figure(rows, clean if clean is not rows else None, name) for name in MEASURES)
+                way,
+                str(len(rows)),
+                *(_figure(rows, clean if clean is not rows else None, name) for name in MEASURES),
             )
     return shown
 
 
-def _figure(rows: Mapping[str, Mapping[str, float]], clean: Mapping[str, Mapping[str, float]] | None, name: str) -> str:
+def _figure(
+    rows: Mapping[str, Mapping[str, float]],
+    clean: Mapping[str, Mapping[str, float]] | None,
+    name: str,
+) -> str:
     mean, low, high = (100 * each for each in interval([row[name] for row in rows.values()]))
     text = f"{mean:.1f} ({low:.1f} to {high:.1f})"
     if clean is None:
         return text
-    lost, least, most = (100 * each for each in interval([row[name] - clean[id][name] for id, row in rows.items()]))
+    lost, least, most = (
+        100 * each for each in interval([row[name] - clean[id][name] for id, row in rows.items()])
+    )
     return f"{text} [{lost:+.1f}: {least:+.1f} to {most:+.1f}]"
 
 
 def comparison(title: str, before: Mapping[str, Any], after: Answers) -> Table:
     """Each way to ask, before and after."""
     shown = Table(title=f"{title}: before → after, in %")
-    for column in ("asked", "measure", "questions", "before", "after", "difference (95 %)", "better", "worse", "p"):
+    for column in (
+        "asked",
+        "measure",
+        "questions",
+        "before",
+        "after",
+        "difference (95 %)",
+        "better",
+        "worse",
+        "p",
+    ):
         shown.add_column(column, justify="left" if column in ("asked", "measure") else "right")
     for way, rows in after.items():
         pairs = [(before[way][id], row) for id, row in rows.items() if id in before.get(way, {})]

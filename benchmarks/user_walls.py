@@ -30,10 +30,14 @@ BATCH = 500
 
 def main() -> None:
     """Fill a server, measure, and print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--nodes", type=int, default=10_000)
     parser.add_argument("--users", type=int, default=20)
-    parser.add_argument("--rounds", type=int, default=6, help="with the wall down, and as many with it up")
+    parser.add_argument(
+        "--rounds", type=int, default=6, help="with the wall down, and as many with it up"
+    )
     parser.add_argument("--calls", type=int, default=40, help="of each verb in a round")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="htm-bench-", ignore_cleanup_errors=True) as home:
@@ -49,7 +53,12 @@ def measured(args: argparse.Namespace) -> Table:
     database = runtime(None, SETTINGS).database
 
     def memory(user: int) -> Memory:
-        options: dict[str, Any] = {"tenant": "bench", "embedder": embedder, "settings": SETTINGS, "budget": 8_000}
+        options: dict[str, Any] = {
+            "tenant": "bench",
+            "embedder": embedder,
+            "settings": SETTINGS,
+            "budget": 8_000,
+        }
         return Memory("bench", user=f"user-{user}", **options)
 
     for user in range(args.users):

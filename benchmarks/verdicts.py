@@ -69,7 +69,8 @@ def consult(enforcer: Enforcer, asks: Iterable[Ask]) -> Verdicts:
         verdicts.shown += any(text in ask.gold for text in texts)
         verdicts.first += any(text in ask.gold for text in texts[:AMONG])
         verdicts.scores += [
-            (ask.question, each.content, each.score, each.content in ask.gold) for each in grounding.evidence
+            (ask.question, each.content, each.score, each.content in ask.gold)
+            for each in grounding.evidence
         ]
     return verdicts
 
@@ -80,7 +81,11 @@ def in_palace(facts: Sequence[Fact], read: Callable[[Enforcer], Any], **options:
     with Memory("bench", tenant=tenant, embed="now", settings=Settings(worker="off")) as memory:
         places = dict.fromkeys((each.session, each.room, each.drawer) for each in facts)
         for session, room, drawer in places:
-            texts = [each.text for each in facts if (each.session, each.room, each.drawer) == (session, room, drawer)]
+            texts = [
+                each.text
+                for each in facts
+                if (each.session, each.room, each.drawer) == (session, room, drawer)
+            ]
             Palace(memory.of(session=session)).file_many(texts, room=room, drawer=drawer)
         return read(Enforcer(Palace(memory.of(session="asking")), **options))
 
@@ -124,10 +129,15 @@ def main(**options: Any) -> None:
     asks = [Ask(question, frozenset([fact])) for fact, question in pairs]
     one = in_palace(alone, lambda enforcer: consult(enforcer, asks), **options)
     _print("205 paraphrases, a drawer each, one session", one)
-    spread = [Fact(each.text, each.room, each.drawer, f"s{at % SESSIONS}") for at, each in enumerate(alone)]
+    spread = [
+        Fact(each.text, each.room, each.drawer, f"s{at % SESSIONS}")
+        for at, each in enumerate(alone)
+    ]
     many = in_palace(spread, lambda enforcer: consult(enforcer, asks), **options)
     _print(f"the same over {SESSIONS} sessions", many)
-    changed = [question for question, said in one.by_question.items() if many.by_question[question] != said]
+    changed = [
+        question for question, said in one.by_question.items() if many.by_question[question] != said
+    ]
     print(f"{'verdicts that differ between the two':<52}{len(changed):>6}")
     for part in (0, 1):
         kept = [each for at, each in enumerate(alone) if at % 2 == part]
@@ -138,10 +148,18 @@ def main(**options: Any) -> None:
         )
     data = json.loads((HERE / "palace_questions.json").read_text("utf-8"))
     facts = [Fact(each["fact"], each["room"], each["drawer"], "one") for each in data["facts"]]
-    answerable = [Ask(asked, frozenset([each["fact"]])) for each in data["facts"] for asked in each["asked"]]
+    answerable = [
+        Ask(asked, frozenset([each["fact"]])) for each in data["facts"] for asked in each["asked"]
+    ]
     never = [Ask(asked) for asked in data["never_said"]]
-    _print("a working palace: answerable", in_palace(facts, lambda enforcer: consult(enforcer, answerable), **options))
-    _print("a working palace: never said", in_palace(facts, lambda enforcer: consult(enforcer, never), **options))
+    _print(
+        "a working palace: answerable",
+        in_palace(facts, lambda enforcer: consult(enforcer, answerable), **options),
+    )
+    _print(
+        "a working palace: never said",
+        in_palace(facts, lambda enforcer: consult(enforcer, never), **options),
+    )
     for name in EVALUATORS:
         _evaluator(name, **options)
 
@@ -150,7 +168,11 @@ def _evaluator(name: str, **options: Any) -> None:
     """The questions of each dialogue to the palace of its own, and to one palace with all dialogues."""
     read = dialogues(name)
     own: list[tuple[Verdicts, Verdicts]] = [
-        in_palace(facts, lambda enforcer, a=answered, n=never: (consult(enforcer, a), consult(enforcer, n)), **options)
+        in_palace(
+            facts,
+            lambda enforcer, a=answered, n=never: (consult(enforcer, a), consult(enforcer, n)),
+            **options,
+        )
         for facts, answered, never in read
     ]
     _print(f"{name}: answerable, own dialogue", _sum(each for each, _ in own))

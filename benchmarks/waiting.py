@@ -35,12 +35,15 @@ class Shape:
     """Properties of the calls. Times are milliseconds."""
 
     server: float = SERVER
-    client: tuple[float, float] = (BEFORE, AFTER)  # before and after the server's part; none where both are 0
-    spread: float = (
-        0.35  # the standard deviation of each part, as a share of its mean; 1.0 is an exponential distribution
-    )
+    client: tuple[float, float] = (
+        BEFORE,
+        AFTER,
+    )  # before and after the server's part; none where both are 0
+    spread: float = 0.35  # the standard deviation of each part, as a share of its mean; 1.0 is an exponential distribution
     turn: float = TURN
-    processes: int = 2  # of clients, each of which computes for one of its calls at a time; 0: for all
+    processes: int = (
+        2  # of clients, each of which computes for one of its calls at a time; 0: for all
+    )
 
     @property
     def whole(self) -> float:
@@ -91,7 +94,9 @@ class Cores:
             yield call, min(call.parts[0][1], self.shape.turn)
 
 
-def simulated(rate: float, shape: Shape, *, cores: int = CORES, seconds: float = SECONDS, seed: int = 1) -> list[float]:
+def simulated(
+    rate: float, shape: Shape, *, cores: int = CORES, seconds: float = SECONDS, seed: int = 1
+) -> list[float]:
     """Return the time of each call, in milliseconds and sorted, when so many come a second."""
     chance, numbers = random.Random(seed), itertools.count()
     spread = math.sqrt(math.log(1 + shape.spread**2))
@@ -104,14 +109,18 @@ def simulated(rate: float, shape: Shape, *, cores: int = CORES, seconds: float =
 
     kinds = [(True, shape.client[0]), (False, shape.server), (True, shape.client[1])]
     at_work, took = Cores(shape, cores), list[float]()
-    events: list[tuple[float, int, Call | None, float]] = [(chance.expovariate(rate / 1_000), 0, None, 0.0)]
+    events: list[tuple[float, int, Call | None, float]] = [
+        (chance.expovariate(rate / 1_000), 0, None, 0.0)
+    ]
     while events:
         now, _, call, worked = heapq.heappop(events)
         if call is None:  # one more comes
             parts = deque((client, drawn(mean)) for client, mean in kinds if mean)
             at_work.enter(Call(now, chance.randrange(max(1, shape.processes)), parts))
             if now < 1_000 * seconds:
-                heapq.heappush(events, (now + chance.expovariate(rate / 1_000), next(numbers), None, 0.0))
+                heapq.heappush(
+                    events, (now + chance.expovariate(rate / 1_000), next(numbers), None, 0.0)
+                )
         else:
             at_work.free += 1
             client, left = call.parts.popleft()
@@ -142,7 +151,9 @@ def main() -> None:
     """Print the p95 of each kind of calls beside the formula's."""
     whole = Shape().whole
     shapes = {
-        "as the formula has it: exponential times, one after the other": Shape(whole, (0, 0), 1.0, math.inf, 0),
+        "as the formula has it: exponential times, one after the other": Shape(
+            whole, (0, 0), 1.0, math.inf, 0
+        ),
         "times that differ by a third": Shape(whole, (0, 0), turn=math.inf, processes=0),
         "… on cores that take turns of 3 ms": Shape(whole, (0, 0), processes=0),
         "… half of it in clients, who compute at once": Shape(processes=0),
@@ -150,7 +161,9 @@ def main() -> None:
         "… of eight": Shape(processes=8),
     }
     alone = percentile(simulated(1.0, Shape(whole, (0, 0)), seconds=4_000.0), 95)
-    made = Table(title=f"p95 of calls of {whole:.1f} ms on {CORES} cores that are so busy; p50 in brackets")
+    made = Table(
+        title=f"p95 of calls of {whole:.1f} ms on {CORES} cores that are so busy; p50 in brackets"
+    )
     for name in ("calls", *(f"{busy:.0%}" for busy in BUSY)):
         made.add_column(name, justify="left" if name == "calls" else "right")
     made.add_row(
@@ -159,7 +172,9 @@ def main() -> None:
     )
     for name, shape in shapes.items():
         runs = [simulated(busy * CORES / whole * 1_000, shape) for busy in BUSY]
-        made.add_row(name, *(f"{percentile(each, 95):.1f} ({percentile(each, 50):.1f})" for each in runs))
+        made.add_row(
+            name, *(f"{percentile(each, 95):.1f} ({percentile(each, 50):.1f})" for each in runs)
+        )
     Console(width=130).print(made)
 
 

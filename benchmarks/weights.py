@@ -43,10 +43,16 @@ Weights = tuple[float, ...]
 
 def main() -> None:
     """Recall, compute the scores, and print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--locomo", type=Path, required=True, metavar="PATH", help="locomo10.json, gzipped or not")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--locomo", type=Path, required=True, metavar="PATH", help="locomo10.json, gzipped or not"
+    )
     parser.add_argument("--split", default="", help="a slice of the conversations, as 0:5")
-    parser.add_argument("--cache", type=Path, help="a file that caches the model's vectors between runs")
+    parser.add_argument(
+        "--cache", type=Path, help="a file that caches the model's vectors between runs"
+    )
     args = parser.parse_args()
     low, _, high = args.split.partition(":")
     cases = list(locomo(args.locomo))[int(low or 0) : int(high) if high else None]
@@ -56,7 +62,9 @@ def main() -> None:
     with home(None):
         for case in track(cases, console=Console(stderr=True)):
             recalled = list(explained(case, embedder))
-            scores[case.name] = np.array([[each.scored(weights) for each in recalled] for weights in grid])
+            scores[case.name] = np.array(
+                [[each.scored(weights) for each in recalled] for weights in grid]
+            )
         shutdown()
     Console(width=120).print(table(scores, grid))
 
@@ -74,8 +82,15 @@ class Explained:
     def scored(self, weights: Weights) -> list[float]:
         """Give the measures of the ranking under these weights."""
         share, session, speaker, time = weights
-        own = share * self.parts["vector"] + (1 - share) * (self.parts["words"] + self.parts["context"])
-        total = own + session * self._lifted(own) + speaker * self.parts["speaker"] + time * self.parts["time"]
+        own = share * self.parts["vector"] + (1 - share) * (
+            self.parts["words"] + self.parts["context"]
+        )
+        total = (
+            own
+            + session * self._lifted(own)
+            + speaker * self.parts["speaker"]
+            + time * self.parts["time"]
+        )
         ranking = [self.units[at] for at in np.argsort(-total, kind="stable")]
         by = {TURN: ranking, SESSION: merged(ranking, self.sessions)}
         values = {unit: measured(self.question.gold[unit], found) for unit, found in by.items()}
@@ -96,7 +111,9 @@ def explained(case: Case, embedder: object | None) -> Iterator[Explained]:
     for question in case.questions:
         hits = memory.recall(question.text, limit=DEPTH, explain=True, hold=False)
         units = [[str(mention.metadata["unit"]) for mention in hit.mentions] for hit in hits]
-        yield Explained(question, units, sessions, parts(hits), talks([sessions[each[0]] for each in units]))
+        yield Explained(
+            question, units, sessions, parts(hits), talks([sessions[each[0]] for each in units])
+        )
     filled.empty()
 
 
@@ -107,7 +124,10 @@ def parts(hits: Recall) -> dict[str, Numbers]:
         "vector": VECTOR_SHARE, "words": 1 - VECTOR_SHARE, "context": 1 - VECTOR_SHARE,
         "speaker": default.speaker, "time": default.time,
     }  # fmt: skip
-    return {name: np.array([hit.signals[name] / weight for hit in hits]) for name, weight in weights.items()}
+    return {
+        name: np.array([hit.signals[name] / weight for hit in hits])
+        for name, weight in weights.items()
+    }
 
 
 def talks(names: list[str]) -> NDArray[np.int_]:
@@ -131,7 +151,9 @@ def table(scores: Mapping[str, Numbers], grid: list[Weights]) -> Table:
         result.add_row(left, ", ".join(map(str, grid[best])), *shown(scores[left][best]))
         result.add_row("", "defaults", *shown(scores[left][usual]), end_section=True)
     result.add_row("all", "chosen on the others", *shown(np.concatenate(fitted)))
-    result.add_row("", "defaults", *shown(np.concatenate([values[usual] for values in scores.values()])))
+    result.add_row(
+        "", "defaults", *shown(np.concatenate([values[usual] for values in scores.values()]))
+    )
     return result
 
 

@@ -30,7 +30,9 @@ BATCH = 1_000
 
 def main() -> None:
     """Measure, and print a line for each verb."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--nodes", type=int, default=20_000)
     parser.add_argument("--blocks", type=int, default=40, help="of each way")
     parser.add_argument("--calls", type=int, default=50, help="single calls of a block")
@@ -53,7 +55,12 @@ def opened(corpus: Corpus, name: str, days: timedelta) -> Memory:
     """A memory with a small budget, in a tenant of its own."""
     settings = Settings(worker="off", max_drafts=1_000_000, working_history=days)
     return Memory(
-        "bench", tenant=name, embedder=RandomEmbedder(corpus), settings=settings, budget=20_000, session="talk"
+        "bench",
+        tenant=name,
+        embedder=RandomEmbedder(corpus),
+        settings=settings,
+        budget=20_000,
+        session="talk",
     )
 
 
@@ -66,7 +73,10 @@ def fill(memory: Memory, corpus: Corpus, nodes: int) -> None:
 def batches(corpus: Corpus, nodes: int) -> list[list[Draft]]:
     """Texts with vectors, a thousand at once."""
     documents = list(itertools.islice(corpus.documents(), nodes))
-    drafts = [Draft(content=each.content, vector=each.vector, at=each.at, role="user") for each in documents]
+    drafts = [
+        Draft(content=each.content, vector=each.vector, at=each.at, role="user")
+        for each in documents
+    ]
     return [drafts[start : start + BATCH] for start in range(0, len(drafts), BATCH)]
 
 

@@ -33,7 +33,9 @@ PLAIN, MANY = "a plain INSERT of 1,000", "remember_many of 1,000, vectors given"
 
 def main() -> None:
     """Measure, and print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--nodes", type=int, default=20_000)
     parser.add_argument("--blocks", type=int, default=6, help="of each way")
     parser.add_argument("--calls", type=int, default=100, help="single rows of a block")
@@ -59,14 +61,18 @@ def measured(filled: Latency, memory: Memory, *, blocks: int, calls: int) -> dic
 
         def insert() -> None:
             for _ in range(calls):
-                connection.execute("insert into bare (content) values (%s)", [filled.corpus.sentence()])
+                connection.execute(
+                    "insert into bare (content) values (%s)", [filled.corpus.sentence()]
+                )
 
         def remember() -> None:
             for _ in range(calls):
                 memory.remember(filled.corpus.sentence(), role="user")
 
         def remember_many() -> None:
-            memory.remember_many(filled.drafts(list(itertools.islice(filled.corpus.documents(), BATCH))))
+            memory.remember_many(
+                filled.drafts(list(itertools.islice(filled.corpus.documents(), BATCH)))
+            )
 
         ways: dict[str, Callable[[], object]] = {
             BARE: insert, REMEMBER: remember, PLAIN: filled.plain_insert, MANY: remember_many,
@@ -84,7 +90,9 @@ def measured(filled: Latency, memory: Memory, *, blocks: int, calls: int) -> dic
 
 def table(spent: dict[str, list[Spent]], *, nodes: int, calls: int) -> Table:
     """Milliseconds a row of each way, and how many times those of the plain way they are."""
-    drawn = Table(title=f"writing at {nodes:,} nodes of 384 dimensions, ms a row, {os.cpu_count()} cores")
+    drawn = Table(
+        title=f"writing at {nodes:,} nodes of 384 dimensions, ms a row, {os.cpu_count()} cores"
+    )
     for column in ("way", "time", "to plain", "CPU, here", "CPU, server", "CPU to plain"):
         drawn.add_column(column, justify="left" if column == "way" else "right")
     for plain, own, rows in ((BARE, REMEMBER, calls), (PLAIN, MANY, BATCH)):

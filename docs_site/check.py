@@ -14,7 +14,16 @@ from urllib.parse import unquote, urlsplit
 
 # What a browser fetches by itself. A link that a reader follows (`a href`) may lead elsewhere.
 _LOADS = {"src", "srcset", "poster", "data"}
-_LOADED_LINKS = {"stylesheet", "icon", "preload", "modulepreload", "prefetch", "preconnect", "dns-prefetch", "manifest"}
+_LOADED_LINKS = {
+    "stylesheet",
+    "icon",
+    "preload",
+    "modulepreload",
+    "prefetch",
+    "preconnect",
+    "dns-prefetch",
+    "manifest",
+}
 _IN_STYLES = re.compile(r"(?:url\(\s*|@import\s+)[\"']?([^\"')\s]+)")
 _ELSEWHERE = re.compile(r"(?:https?:)?//", re.I)
 
@@ -58,12 +67,22 @@ def faults(site: Path) -> list[str]:
     found = [] if pages else [f"{site}: expected a built site, and found no page"]
     for path, reading in pages.items():
         where = path.relative_to(site)
-        found += [f"{where}: loads {load} from another host" for load in reading.loads if _ELSEWHERE.match(load)]
-        found += [f"{where}: {fault}" for link in reading.links for fault in broken(link, path, site, pages)]
+        found += [
+            f"{where}: loads {load} from another host"
+            for load in reading.loads
+            if _ELSEWHERE.match(load)
+        ]
+        found += [
+            f"{where}: {fault}"
+            for link in reading.links
+            for fault in broken(link, path, site, pages)
+        ]
     for path in site.rglob("*.css"):
         loads = _IN_STYLES.findall(path.read_text(encoding="utf-8"))
         found += [
-            f"{path.relative_to(site)}: loads {load} from another host" for load in loads if _ELSEWHERE.match(load)
+            f"{path.relative_to(site)}: loads {load} from another host"
+            for load in loads
+            if _ELSEWHERE.match(load)
         ]
     return found
 
@@ -96,7 +115,9 @@ def broken(link: str, page: Path, site: Path, pages: dict[Path, Reading]) -> lis
 
 def main() -> int:
     if len(sys.argv) != 2:
-        sys.stderr.write("expected the folder of a built site: python -m docs_site.check build/docs-site\n")
+        sys.stderr.write(
+            "expected the folder of a built site: python -m docs_site.check build/docs-site\n"
+        )
         return 2
     site = Path(sys.argv[1]).resolve()
     found = faults(site)

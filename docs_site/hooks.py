@@ -25,7 +25,11 @@ from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).parents[1]
 # Files beside `docs/` that are pages of the site, with the page's path there.
-BESIDE = {"CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md", "SECURITY.md": "security-policy.md"}
+BESIDE = {
+    "CHANGELOG.md": "changelog.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "SECURITY.md": "security-policy.md",
+}
 ICON = ROOT / "htm_core" / "inspector" / "static" / "icon.svg"
 
 # How much more, or less, than other pages the search shows pages whose path begins so; the first that fits counts.
@@ -70,12 +74,18 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
         page.meta["hide"] = ["navigation", "toc"]  # the first page has the whole width
     page.meta["search"] = {"boost": boost_of(page.file.src_uri)}
     if page.file.src_uri in ("index.md", "changelog.md"):
-        page.meta["search"] = {"exclude": True}  # lists of everything, which would be found for anything
+        page.meta["search"] = {
+            "exclude": True
+        }  # lists of everything, which would be found for anything
     origin = origin_of(page.file.src_uri)
     parts = []
     for fenced, lines in groupby(fences(markdown), key=itemgetter(0)):
         text = "\n".join(line for _, line in lines)
-        parts.append(text if fenced else _LINK.sub(lambda link: moved(link, page.file.src_uri, origin, files), text))
+        parts.append(
+            text
+            if fenced
+            else _LINK.sub(lambda link: moved(link, page.file.src_uri, origin, files), text)
+        )
     return "\n".join(parts)
 
 
@@ -157,7 +167,9 @@ def page_of(path: Path) -> dict[str, str | bytes]:
     return files
 
 
-def shown(output: nbformat.NotebookNode, picture: str, files: dict[str, str | bytes]) -> Iterator[str]:
+def shown(
+    output: nbformat.NotebookNode, picture: str, files: dict[str, str | bytes]
+) -> Iterator[str]:
     """One output in the richest form that it has; a picture is added to `files` under the path `picture`."""
     data = output.get("data", {})
     if output.output_type == "stream":

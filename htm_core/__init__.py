@@ -96,7 +96,13 @@ if TYPE_CHECKING:
     from .memory.cells import Cell, Cells, PendingMove, TenantMove, TenantRows
     from .memory.memory import Memory
     from .memory.process import shutdown
-    from .models.chat import ChatExpander, ChatPropositioner, ChatReranker, ChatSummarizer, ChatTagger
+    from .models.chat import (
+        ChatExpander,
+        ChatPropositioner,
+        ChatReranker,
+        ChatSummarizer,
+        ChatTagger,
+    )
     from .tags.tag_tree import TagTree
     from .tags.tags import Tags
     from .text.redaction.redactor import Redaction, Redactor
@@ -251,8 +257,12 @@ if not TYPE_CHECKING:  # a type checker goes by the imports above, and knows wha
 
     def __getattr__(name: str) -> Any:
         if name not in __all__:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}; it has {', '.join(__all__)}")
-        value = globals()[name] = getattr(import_module(f".{_MODULES.get(name, 'base.types')}", __name__), name)
+            raise AttributeError(
+                f"module {__name__!r} has no attribute {name!r}; it has {', '.join(__all__)}"
+            )
+        value = globals()[name] = getattr(
+            import_module(f".{_MODULES.get(name, 'base.types')}", __name__), name
+        )
         return value
 
     def __dir__() -> list[str]:

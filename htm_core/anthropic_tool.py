@@ -1,4 +1,6 @@
-"""Claude's memory tool over a memory: `HTMMemoryTool` for `client.beta.messages.run_tools`, and its awaited twin."""
+"""Claude's memory tool over a memory: `HTMMemoryTool` for `client.beta.messages.run_tools`, and its
+awaited twin.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ try:
         BetaMemoryTool20250818ViewCommand,
     )
 except ImportError as error:
-    raise ImportError("Claude's memory tool needs anthropic: pip install 'htm-memory[anthropic]'") from error
+    raise ImportError(
+        "Claude's memory tool needs anthropic: pip install 'htm-memory[anthropic]'"
+    ) from error
 
 __all__ = ["AsyncHTMMemoryTool", "HTMMemoryTool"]
 
@@ -56,7 +60,8 @@ def _checked(call: Callable[P, T]) -> Callable[P, T]:
             return call(*args, **kwargs)
         except (AttributeError, TypeError) as error:
             raise ToolError(
-                f"That did not work: an argument of the command is missing or of a wrong type ({error})"
+                "That did not work: an argument of the command is missing or of a wrong type "
+                f"({error})"
             ) from error
 
     return checking
@@ -84,7 +89,9 @@ class _Commands:
     @_checked
     def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> str:
         """Replace a text in a file."""
-        return self.files.str_replace(command.path, command.old_str, getattr(command, "new_str", None) or "")
+        return self.files.str_replace(
+            command.path, command.old_str, getattr(command, "new_str", None) or ""
+        )
 
     @reply_to_errors
     @_checked
@@ -113,7 +120,8 @@ class _Commands:
 def _known(command: Any) -> None:
     if getattr(command, "command", None) not in COMMANDS:
         raise ToolError(
-            f"Unknown command: {getattr(command, 'command', None)!s:.80}. Use one of {', '.join(COMMANDS)}."
+            f"Unknown command: {getattr(command, 'command', None)!s:.80}. Use one of "
+            f"{', '.join(COMMANDS)}."
         )
 
 
@@ -123,14 +131,18 @@ class HTMMemoryTool(BetaAbstractMemoryTool):
         tool = HTMMemoryTool(Memory("atlas", user="ann"))
         client.beta.messages.run_tools(model=…, messages=[…], tools=[tool], max_tokens=1_024)
 
-    - `memory`: whose files these are: its user's, or without a user everyone's in the tenant. A model cannot choose.
+    - `memory`: whose files these are: its user's, or without a user everyone's in the tenant. A
+      model cannot choose.
     - `cache_control`: as for the base class.
 
-    Each edit is a version: `history(path)` shows all of them, also of deleted files, and `undo(path)` brings one back. Edits by
-    several processes at once lose nothing. `Memory.recall` finds what the files say. An error is a reply that is marked as one.
+    Each edit is a version: `history(path)` shows all of them, also of deleted files, and
+    `undo(path)` brings one back. Edits by several processes at once lose nothing. `Memory.recall`
+    finds what the files say. An error is a reply that is marked as one.
     """
 
-    def __init__(self, memory: Memory, *, cache_control: BetaCacheControlEphemeralParam | None = None) -> None:
+    def __init__(
+        self, memory: Memory, *, cache_control: BetaCacheControlEphemeralParam | None = None
+    ) -> None:
         super().__init__(cache_control=cache_control)
         self._commands = _Commands(memory)
 
@@ -172,14 +184,18 @@ class HTMMemoryTool(BetaAbstractMemoryTool):
         return self._commands.files.history(path)
 
     def undo(self, path: str, *, version: int | None = None) -> str:
-        """Give a file the text of an earlier version; by default the one before, or the last one of a deleted file."""
+        """Give a file the text of an earlier version; by default the one before, or the last one of
+        a deleted file.
+        """
         return self._commands.files.undo(path, version=version)
 
 
 class AsyncHTMMemoryTool(BetaAsyncAbstractMemoryTool):
     """`HTMMemoryTool`, awaited on the memory's own threads: for `AsyncAnthropic`."""
 
-    def __init__(self, memory: Memory, *, cache_control: BetaCacheControlEphemeralParam | None = None) -> None:
+    def __init__(
+        self, memory: Memory, *, cache_control: BetaCacheControlEphemeralParam | None = None
+    ) -> None:
         super().__init__(cache_control=cache_control)
         self._commands = _Commands(memory)
         self._run = memory.aio.run

@@ -73,7 +73,9 @@ _FRAMEWORK = {"langchain", "langchain_core", "langgraph"}
 
 def __getattr__(name: str) -> Any:
     if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}; it has {', '.join(__all__)}")
+        raise AttributeError(
+            f"module {__name__!r} has no attribute {name!r}; it has {', '.join(__all__)}"
+        )
     module, extra = _MODULES[name]
     try:
         return getattr(import_module(f".{module}", __name__), name)
@@ -82,7 +84,9 @@ def __getattr__(name: str) -> Any:
         if missing not in _FRAMEWORK:
             raise
         raise ImportError(
-            f"expected {missing} to be installed for {name}; run: pip install 'htm-memory[{extra}]'", name=error.name
+            f"expected {missing} to be installed for {name}; run: pip install "
+            f"'htm-memory[{extra}]'",
+            name=error.name,
         ) from error
 
 

@@ -9,7 +9,12 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from langchain_core.callbacks import BaseCallbackHandler, BaseCallbackManager
-from langchain_core.messages import AIMessage, BaseMessage, BaseMessageChunk, message_chunk_to_message
+from langchain_core.messages import (
+    AIMessage,
+    BaseMessage,
+    BaseMessageChunk,
+    message_chunk_to_message,
+)
 
 # Where a mapping has its answer, when no key is given.
 KEYS = ("output", "answer", "result", "text", "messages")
@@ -30,14 +35,17 @@ class Answer:
         self._pieces.append(piece)
 
     def messages(self) -> list[BaseMessage]:
-        """The messages of the answer, each with an id; the last one of an interrupted answer is marked."""
+        """The messages of the answer, each with an id; the last one of an interrupted answer is
+        marked.
+        """
         if not self._pieces:
             return []
         pieces = self._pieces
         if isinstance(pieces[0], Mapping):
             pieces = [value for piece in pieces for value in self._values(piece)]
         messages = [
-            each if each.id else each.model_copy(update={"id": str(uuid4())}) for each in _as_messages(_joined(pieces))
+            each if each.id else each.model_copy(update={"id": str(uuid4())})
+            for each in _as_messages(_joined(pieces))
         ]
         if messages and not self.is_complete:
             marked = {**messages[-1].response_metadata, INTERRUPTED: True}
@@ -53,7 +61,9 @@ class Answer:
 
 
 class AnswerInParts(BaseCallbackHandler):
-    """Holds what a model has streamed, for an agent whose reader leaves before the answer is complete."""
+    """Holds what a model has streamed, for an agent whose reader leaves before the answer is
+    complete.
+    """
 
     run_inline = True
     ignore_agent = ignore_chain = ignore_retriever = True
@@ -68,7 +78,9 @@ class AnswerInParts(BaseCallbackHandler):
             self._pieces.setdefault(run_id, []).append(message)
 
     def messages(self) -> list[BaseMessage]:
-        """The last answer as far as it came, marked as interrupted; nothing when it has no words yet."""
+        """The last answer as far as it came, marked as interrupted; nothing when it has no words
+        yet.
+        """
         pieces = next(reversed(self._pieces.values()), [])
         answer = Answer(None)
         for piece in pieces:
@@ -112,7 +124,11 @@ def _as_messages(answer: Any) -> list[BaseMessage]:
         return [message_chunk_to_message(answer)]
     if isinstance(answer, BaseMessage):
         return [answer]
-    if isinstance(answer, list | tuple) and answer and all(isinstance(each, BaseMessage) for each in answer):
+    if (
+        isinstance(answer, list | tuple)
+        and answer
+        and all(isinstance(each, BaseMessage) for each in answer)
+    ):
         return list(answer)
     return [AIMessage(answer if isinstance(answer, str) else _as_text(answer))]
 

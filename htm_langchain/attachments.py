@@ -10,5 +10,7 @@ from htm_core.prompt.attachments import FileBlock, files_in
 
 
 def files_of(message: BaseMessage) -> Iterator[FileBlock]:
-    """The files whose text or bytes a message has. What lies elsewhere, under an address or an id, is not fetched."""
+    """The files whose text or bytes a message has. What lies elsewhere, under an address or an id,
+    is not fetched.
+    """
     yield from files_in(message.content)

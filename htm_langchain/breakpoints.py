@@ -1,7 +1,8 @@
-"""A breakpoint of a provider's prompt cache before what memory adds, which no later request repeats.
+"""A breakpoint of a provider's prompt cache before what memory adds, which no later request
+repeats.
 
-Providers with breakpoints, as Anthropic, keep a request up to each of them, and find only that again. Others keep any beginning of
-a request, and need none.
+Providers with breakpoints, as Anthropic, keep a request up to each of them, and find only that
+again. Others keep any beginning of a request, and need none.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from typing import Any
 
 from langchain_core.messages import AnyMessage, BaseMessage, SystemMessage
 
-# The field of a block, of a tool and of a model's settings that sets a breakpoint, and how many of them a provider takes.
+# The field of a block, of a tool and of a model's settings that sets a breakpoint, and how many of
+# them a provider takes.
 FIELD = "cache_control"
 MOST = 4
 # Blocks that can have none.
@@ -19,11 +21,17 @@ _WITHOUT = ("thinking", "redacted_thinking", "reasoning")
 
 
 def with_breakpoint(
-    messages: Sequence[AnyMessage], block: str, *, tools: Sequence[Any] = (), settings: Mapping[str, Any] | None = None
+    messages: Sequence[AnyMessage],
+    block: str,
+    *,
+    tools: Sequence[Any] = (),
+    settings: Mapping[str, Any] | None = None,
 ) -> list[AnyMessage]:
-    """Messages with a breakpoint before memory's block, where a request has others and room for one more.
+    """Messages with a breakpoint before memory's block, where a request has others and room for one
+    more.
 
-    It is like the last of the others, so that what is kept for longer stands before what is not. Where there are too many, it goes.
+    It is like the last of the others, so that what is kept for longer stands before what is not.
+    Where there are too many, it goes.
     """
     marked = list(messages)
     marks = [
@@ -49,19 +57,29 @@ def with_breakpoint(
 
 
 def _place(messages: Sequence[BaseMessage], block: str) -> tuple[int, int] | None:
-    """Return the message and its block, the last before memory's that can have a breakpoint, as indexes."""
+    """Return the message and its block, the last before memory's that can have a breakpoint, as
+    indexes.
+    """
     for at, message in enumerate(messages):
         if isinstance(message, SystemMessage):
-            own = next((n for n, each in enumerate(_blocks(message)) if str(each.get("text")).endswith(block)), None)
+            own = next(
+                (
+                    n
+                    for n, each in enumerate(_blocks(message))
+                    if str(each.get("text")).endswith(block)
+                ),
+                None,
+            )
             if own is not None:
                 return (at, own - 1) if own else None
         elif str(message.text).startswith(block):
             earlier = (
                 (place, len(blocks) - 1)
                 for place in reversed(range(at))
-                if not isinstance(messages[place], SystemMessage) and (blocks := _blocks(messages[place]))
+                if not isinstance(messages[place], SystemMessage)
+                and (blocks := _blocks(messages[place]))
                 and blocks[-1].get("type") not in _WITHOUT
-            )  # fmt: skip
+            )
             return next(earlier, None)
     return None
 

@@ -1,4 +1,6 @@
-"""Memory for a chain: each input gets its history and what memory knows about it; question and answer are kept."""
+"""Memory for a chain: each input gets its history and what memory knows about it; question and
+answer are kept.
+"""
 
 from __future__ import annotations
 
@@ -60,36 +62,46 @@ def with_memory(
     keep: Keep[BaseMessage] | None = None,
     **options: Unpack[ConversationOptions],
 ) -> Runnable[Any, Any]:
-    """Give a chain a memory: a runnable that recalls for its input, adds its history, runs, and keeps both sides.
+    """Give a chain a memory: a runnable that recalls for its input, adds its history, runs, and
+    keeps both sides.
 
     Args:
         runnable: The chain, or anything that LangChain makes a runnable of.
         memory: The memory. Each call works on it as the call's user and session.
-        input_key: Where an input that is a mapping has the question; by default "input", else its only key.
-        history_key: Where the chain expects the history, with what was recalled. With None, and for an input that is a text, a
+        input_key: Where an input that is a mapping has the question; by default "input", else its
+        only key. history_key: Where the chain expects the history, with what was recalled. With
+        None, and for an input that is a text, a
             message or a list of messages, the history comes before the question itself.
-        output_key: Where an output that is a mapping has the answer; by default the first of "output", "answer",
+        output_key: Where an output that is a mapping has the answer; by default the first of
+        "output", "answer",
             "result", "text" and "messages" that it has.
         budget: Tokens of history and recall together; 16,000 by default.
-        keep: Which messages recall may find: roles such as `("user",)`, or a callable of a message. By default all. The
+        keep: Which messages recall may find: roles such as `("user",)`, or a callable of a message.
+        By default all. The
             log has every message in any case.
-        options: Options of `RunOptions` say whose memory a call is about, and those of `PromptOptions` what is recalled, and where
-            it goes. Where the history has a key, the chain itself makes a message of the question, and what was recalled is the
-            last user's message of the history, which the assistant answers with a word, so that they speak in turns; with
-            inject="message" it does not, and with "system" it is a system message.
+        options: Options of `RunOptions` say whose memory a call is about, and those of
+        `PromptOptions` what is recalled, and where
+            it goes. Where the history has a key, the chain itself makes a message of the question,
+            and what was recalled is the last user's message of the history, which the assistant
+            answers with a word, so that they speak in turns; with inject="message" it does not, and
+            with "system" it is a system message.
 
-    Recalled are the user's memories and what the tenant shares; without a user, the session's own and what the tenant
-    shares. The question is kept before the chain runs, and the answer after it. When a stream breaks, the answer so far is
-    kept, with `interrupted` in its `response_metadata` and in its mention's metadata. A failure of memory does not stop the
-    chain: it is logged, and shown as a failed run in the trace.
+    Recalled are the user's memories and what the tenant shares; without a user, the session's own
+    and what the tenant shares. The question is kept before the chain runs, and the answer after it.
+    When a stream breaks, the answer so far is kept, with `interrupted` in its `response_metadata`
+    and in its mention's metadata. A failure of memory does not stop the chain: it is logged, and
+    shown as a failed run in the trace.
 
-    A call narrows what is recalled by `where`, `tags`, `timeframe` and `limit` in its `configurable`: both filters hold then,
-    and all tags; a timeframe and a limit replace those given here.
+    A call narrows what is recalled by `where`, `tags`, `timeframe` and `limit` in its
+    `configurable`: both filters hold then, and all tags; a timeframe and a limit replace those
+    given here.
 
-    Raises `InvalidInput` for options that cannot work, and when called with an input that has no question in its place.
+    Raises `InvalidInput` for options that cannot work, and when called with an input that has no
+    question in its place.
 
         chain = with_memory(prompt | model, memory, input_key="question")
-        chain.invoke({"question": "What is my port?"}, {"configurable": {"session_id": "s1", "user_id": "ann"}})
+        chain.invoke({"question": "What is my port?"}, {"configurable": {"session_id": "s1",
+        "user_id": "ann"}})
     """
     return ChainWithMemory(
         coerce_to_runnable(runnable),
@@ -120,15 +132,24 @@ class ChainKeys:
 
     def question(self, value: Any) -> list[Any]:
         """The messages of an input, each with an id."""
-        messages = _as_messages(value[self.input_key(value)] if isinstance(value, Mapping) else value)
-        return [each if each.id else each.model_copy(update={"id": str(uuid4())}) for each in messages]
+        messages = _as_messages(
+            value[self.input_key(value)] if isinstance(value, Mapping) else value
+        )
+        return [
+            each if each.id else each.model_copy(update={"id": str(uuid4())}) for each in messages
+        ]
 
     def input_key(self, values: Mapping[str, Any]) -> str:
-        """The key of the question in a mapping; raises `InvalidInput` when it is missing or cannot be known."""
+        """The key of the question in a mapping; raises `InvalidInput` when it is missing or cannot
+        be known.
+        """
         keys = [key for key in values if key != self.history]
         name = self.input or ("input" if "input" in values or len(keys) != 1 else keys[0])
         if name not in values:
-            raise InvalidInput(f"expected the question under {name!r}, got the keys {keys}; name it with input_key=")
+            raise InvalidInput(
+                f"expected the question under {name!r}, got the keys {keys}; name "
+                "it with input_key="
+            )
         return name
 
     def with_question(self, value: Any, question: Sequence[BaseMessage]) -> Any:
@@ -138,10 +159,21 @@ class ChainKeys:
         key = self.input_key(value)
         if isinstance(value[key], str):
             return {**value, key: "\n".join(str(each.text) for each in question)}
-        return {**value, key: question[0] if isinstance(value[key], BaseMessage) and question else list(question)}
+        return {
+            **value,
+            key: question[0]
+            if isinstance(value[key], BaseMessage) and question
+            else list(question),
+        }
 
     def with_history(
-        self, value: Any, history: Sequence[Any], question: Sequence[Any], *, block: str, inject: Inject
+        self,
+        value: Any,
+        history: Sequence[Any],
+        question: Sequence[Any],
+        *,
+        block: str,
+        inject: Inject,
     ) -> Any:
         """An input with its history and memory's block; system messages stay first."""
         if isinstance(value, Mapping) and self.history is not None:
@@ -151,7 +183,9 @@ class ChainKeys:
         lead = leading_system(question)
         messages = with_block([*question[:lead], *history, *question[lead:]], block, inject=inject)
         messages = with_breakpoint(messages, block)
-        return {**value, self.input_key(value): messages} if isinstance(value, Mapping) else messages
+        return (
+            {**value, self.input_key(value): messages} if isinstance(value, Mapping) else messages
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,34 +198,47 @@ class ChainScope:
     keep: Kept
     trust_context: bool
 
-    def conversation(self, memory: Memory, config: RunnableConfig, conversations: Conversations) -> Conversation:
+    def conversation(
+        self, memory: Memory, config: RunnableConfig, conversations: Conversations
+    ) -> Conversation:
         """The conversation of a call; without a session, a new one."""
         run = run_of(config)
         session = self._session_of(memory, run)
         if session is None:
             _log.warning(
-                "no session: this call is one of its own; give session= or config['configurable']['session_id']"
+                "no session: this call is one of its own; give session= or "
+                "config['configurable']['session_id']"
             )
             session = f"run-{uuid4()}"
         explicit = text_or_none(self.user(config) if callable(self.user) else self.user)
         user = user_of(run, source=explicit, own=memory.user, trust_context=self.trust_context)
-        tenant = tenant_of(run, source=self._tenant_of(config), default=memory.tenant, is_required=True)
+        tenant = tenant_of(
+            run, source=self._tenant_of(config), default=memory.tenant, is_required=True
+        )
 
         timezone = timezone_of(run)
 
         def open() -> Conversation:
-            theirs = memory_for(in_tenant(memory, tenant), user=user, session=session, timezone=timezone)
+            theirs = memory_for(
+                in_tenant(memory, tenant), user=user, session=session, timezone=timezone
+            )
             return Conversation(theirs, log=session, keep=self.keep)
 
         return conversations.of(Key(tenant, user, session, timezone=timezone), open)
 
     def _session_of(self, memory: Memory, run: Any) -> str | None:
-        """`session=`, else the thread of the graph around the chain or the memory's own, else what the call names."""
-        explicit = text_or_none(self.session(run.config) if callable(self.session) else self.session)
+        """`session=`, else the thread of the graph around the chain or the memory's own, else what
+        the call names.
+        """
+        explicit = text_or_none(
+            self.session(run.config) if callable(self.session) else self.session
+        )
         if explicit is not None:
             return explicit
         configurable = run.config.get("configurable") or {}
-        session, thread = (text_or_none(configurable.get(name)) for name in ("session_id", "thread_id"))
+        session, thread = (
+            text_or_none(configurable.get(name)) for name in ("session_id", "thread_id")
+        )
         verified = text_or_none(getattr(run.execution_info, "thread_id", None)) or memory.session
         if verified is None or self.trust_context:
             return session or thread or verified
@@ -230,8 +277,14 @@ class ChainWithMemory(Runnable[Any, Any]):
         self._has_warned = False
 
     def __repr__(self) -> str:
-        chosen = {"input_key": self._keys.input, "history_key": self._keys.history, "output_key": self._keys.output}
-        named = "".join(f", {name}={value!r}" for name, value in chosen.items() if value is not None)
+        chosen = {
+            "input_key": self._keys.input,
+            "history_key": self._keys.history,
+            "output_key": self._keys.output,
+        }
+        named = "".join(
+            f", {name}={value!r}" for name, value in chosen.items() if value is not None
+        )
         return f"with_memory({self.bound!r}, {self.memory!r}{named})"
 
     @property
@@ -249,20 +302,26 @@ class ChainWithMemory(Runnable[Any, Any]):
         """`invoke`, awaited."""
         return await self._acall_with_config(self._ainvoke, input, config, **kwargs)
 
-    def stream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Any]:
+    def stream(
+        self, input: Any, config: RunnableConfig | None = None, **kwargs: Any
+    ) -> Iterator[Any]:
         """Answer an input piece by piece, and keep both."""
         yield from self._transform_stream_with_config(iter([input]), self._stream, config, **kwargs)
 
-    async def astream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> AsyncIterator[Any]:
+    async def astream(
+        self, input: Any, config: RunnableConfig | None = None, **kwargs: Any
+    ) -> AsyncIterator[Any]:
         """`stream`, awaited."""
 
         async def once() -> AsyncIterator[Any]:
             yield input
 
-        async for chunk in self._atransform_stream_with_config(once(), self._astream, config, **kwargs):
+        async for chunk in self._atransform_stream_with_config(
+            once(), self._astream, config, **kwargs
+        ):
             yield chunk
 
-    # -- one call; LangChain passes the run's manager by name ----------------------------------------------------------
+    # -- one call; LangChain passes the run's manager by name --------------------------------------
 
     def _invoke(
         self,
@@ -291,7 +350,9 @@ class ChainWithMemory(Runnable[Any, Any]):
         await apersist(call.conversation, call.messages, extent="input")
         answer = await self.bound.ainvoke(self._filled(call, context), config, **kwargs)
         await apersist(call.conversation, call.messages, extent="input")
-        await apersist(call.conversation, Answer(self._keys.output, [answer]).messages(), is_last=True)
+        await apersist(
+            call.conversation, Answer(self._keys.output, [answer]).messages(), is_last=True
+        )
         return answer
 
     def _stream(
@@ -340,13 +401,15 @@ class ChainWithMemory(Runnable[Any, Any]):
             self._warn_once()
         conversation.begin_turn(self._timeout)
         question = self._keys.question(value)
-        messages: list[Any] = [each for each in question if each.type != "system"]  # a system prompt is the chain's own
+        # a system prompt is the chain's own
+        messages: list[Any] = [each for each in question if each.type != "system"]
         return _Call(conversation, self._recall.of_run(run_of(config)), value, question, messages)
 
     def _warn_once(self) -> None:
         if not self._has_warned:
             _log.warning(
-                "no user: what is said is known in its own session only; give user= or config['configurable']['user_id']"
+                "no user: what is said is known in its own session only; give user= or "
+                "config['configurable']['user_id']"
             )
         self._has_warned = True
 
@@ -354,28 +417,42 @@ class ChainWithMemory(Runnable[Any, Any]):
         """The input with as much history and recall as fits the budget."""
         is_apart = isinstance(call.value, Mapping) and self._keys.history is not None
         answer = before_what_comes("-", inject=self._inject)[1:] if is_apart else []
-        room = self._budget - count([*answer, *(each for each in call.question if each.type == "system")])
+        room = self._budget - count(
+            [*answer, *(each for each in call.question if each.type == "system")]
+        )
         part = MemoryPart(
             context,
             call.conversation,
             recall_budget=min(self._recall_budget, int(self._budget * RECALL_SHARE)),
             profile_budget=0,
         )
-        window, block = part.fill([*context.earlier, *call.messages], room=room, has_system_prompt=False)
+        window, block = part.fill(
+            [*context.earlier, *call.messages], room=room, has_system_prompt=False
+        )
         in_question = {each.id for each in call.question}
         history = [each for each in window if each.id not in in_question]
         fitting = {each.id: each for each in window if each.id in in_question}
-        missing = [each for each in call.question if each.id not in fitting and each.type != "system"]
+        missing = [
+            each for each in call.question if each.id not in fitting and each.type != "system"
+        ]
         beside = count([inserted(block)]) if block else 0
-        left_out = {each.id for each in missing} if count([*window, *missing]) > room - beside else set()
+        left_out = (
+            {each.id for each in missing} if count([*window, *missing]) > room - beside else set()
+        )
         question = [fitting.get(each.id, each) for each in call.question if each.id not in left_out]
-        value = call.value if question == list(call.question) else self._keys.with_question(call.value, question)
+        value = (
+            call.value
+            if question == list(call.question)
+            else self._keys.with_question(call.value, question)
+        )
         return self._keys.with_history(value, history, question, block=block, inject=self._inject)
 
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """One call of a chain: its input, the question's messages, and those of them that somebody said."""
+    """One call of a chain: its input, the question's messages, and those of them that somebody
+    said.
+    """
 
     conversation: Conversation
     recall: PromptRecall
@@ -401,7 +478,9 @@ _FIELDS: Mapping[str, tuple[Any, str, str]] = {
 def _specs(scope: ChainScope) -> Iterator[ConfigurableFieldSpec]:
     for id, (annotation, name, description) in _FIELDS.items():
         if id != "tenant" or may_choose_tenant(scope.tenant):
-            yield ConfigurableFieldSpec(id=id, annotation=annotation, default=None, name=name, description=description)
+            yield ConfigurableFieldSpec(
+                id=id, annotation=annotation, default=None, name=name, description=description
+            )
 
 
 def _as_messages(question: Any) -> list[BaseMessage]:
@@ -412,9 +491,14 @@ def _as_messages(question: Any) -> list[BaseMessage]:
         return [question]
     if hasattr(question, "to_messages"):
         return list(question.to_messages())
-    if isinstance(question, Sequence) and question and all(isinstance(each, BaseMessage) for each in question):
+    if (
+        isinstance(question, Sequence)
+        and question
+        and all(isinstance(each, BaseMessage) for each in question)
+    ):
         return list(question)
     raise InvalidInput(
-        f"expected a question as a text, a message or a list of messages, got {type(question).__name__}; name its key with "
+        "expected a question as a text, a message or a list of messages, got "
+        f"{type(question).__name__}; name its key with "
         "input_key="
     )

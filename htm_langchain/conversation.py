@@ -41,11 +41,12 @@ from .tokens import fingerprint
 # What `check_keep` answers: a callable, roles, or all messages.
 Kept = Callable[[Any], bool] | frozenset[str] | None
 Entries = Sequence[tuple[str | None, Mention]]
-# What a list of messages is: all of a thread's, those that a caller brought along, or some of a conversation's.
+# What a list of messages is: all of a thread's, those that a caller brought along, or some of a
+# conversation's.
 Extent = Literal["thread", "input", "part"]
 
-# How many messages are restored. The first one is at a multiple of STRIDE, so that it is the same one for many turns and a
-# provider's cache of the prefix stays valid.
+# How many messages are restored. The first one is at a multiple of STRIDE, so that it is the same
+# one for many turns and a provider's cache of the prefix stays valid.
 MAX_RESTORED = 400
 STRIDE = 100
 # For so many messages it is remembered here that they were saved.
@@ -56,7 +57,8 @@ MAX_WAITING = 10_000
 
 @dataclass(frozen=True, slots=True)
 class TurnContext:
-    """The context that memory adds to one question: recalled documents, of which `limit` may be shown, and earlier messages.
+    """The context that memory adds to one question: recalled documents, of which `limit` may be
+    shown, and earlier messages.
 
     `question` is what is asked, with what it leans on.
     """
@@ -66,7 +68,8 @@ class TurnContext:
     limit: int = 0
     shows_profile: bool = False
     question: str = ""
-    # Of the fence around what is recalled: the same in all requests of the turn, so that they begin alike.
+    # Of the fence around what is recalled: the same in all requests of the turn, so that they begin
+    # alike.
     token: str = field(default_factory=new_token)
 
 
@@ -74,32 +77,34 @@ class TurnContext:
 class Conversation:
     """The memory of one user and session in one thread, with what was saved and recalled so far.
 
-    Several threads may share a session, and so its log. Each takes out of the log only what it has put there.
+    Several threads may share a session, and so its log. Each takes out of the log only what it has
+    put there.
 
     Args:
         memory: The memory of the user and session.
         log: The session that is written.
         saves: Whether anything is; false for an agent that was called by another agent's tool.
-        restores: Whether the log may be shown. An agent that a graph calls is shown what the graph gives it.
-        key: Tells messages without ids from those of other conversations.
+        restores: Whether the log may be shown. An agent that a graph calls is shown what the graph
+        gives it. key: Tells messages without ids from those of other conversations.
         saved: The messages that the log is known to have, in its order, each with its fingerprint.
         waiting: Messages that could not be kept yet.
         last: The last question, with what memory adds to it.
         before: What the log has from before a boundary, after that boundary.
-        begins_log: The stored id of the message before which the log has nothing, where it was looked: nothing comes there later.
-        thread: The thread of a checkpointer; None without one, where all of a session is one conversation.
-        saver: The checkpointer in which the thread was seen last.
-        lock: Held while a log is written, which several runs and threads may share.
+        begins_log: The stored id of the message before which the log has nothing, where it was
+        looked: nothing comes there later. thread: The thread of a checkpointer; None without one,
+        where all of a session is one conversation. saver: The checkpointer in which the thread was
+        seen last. lock: Held while a log is written, which several runs and threads may share.
         is_first: Whether this process knew no other thread of the session when the thread began.
         is_deleted: Whether the thread was deleted, so that the log is to show no more of it.
         run: What stands for the run in which the turn began.
-        has_warned: Whether the log says already that this turn's messages could not be kept at once.
-        deadline: The time that memory has left in this turn.
-        keep: Which messages recall may find, as `htm_core.prompt.keep.check_keep` has it; by default all.
-        by_agent: Whether another agent speaks where a user does elsewhere, so that these are not a user's words.
-        profile: What is known of the user from other conversations, as it was when this one began here.
-        forgotten: The ids of what the agent itself has forgotten.
-        outgrown: Whether the conversation has more than its window shows. Then the profile is read in each turn, with what only
+        has_warned: Whether the log says already that this turn's messages could not be kept at
+        once. deadline: The time that memory has left in this turn.
+        keep: Which messages recall may find, as `htm_core.prompt.keep.check_keep` has it; by
+        default all. by_agent: Whether another agent speaks where a user does elsewhere, so that
+        these are not a user's words. profile: What is known of the user from other conversations,
+        as it was when this one began here. forgotten: The ids of what the agent itself has
+        forgotten. outgrown: Whether the conversation has more than its window shows. Then the
+        profile is read in each turn, with what only
             this conversation says.
     """
 
@@ -133,7 +138,9 @@ class Conversation:
         self.begin_turn(TIMEOUT)
 
     def begin_turn(self, timeout: float | None, *, run: object | None = None) -> None:
-        """Give memory its time for a new turn. What it adds is read again: words may have been forgotten since."""
+        """Give memory its time for a new turn. What it adds is read again: words may have been
+        forgotten since.
+        """
         self.deadline = Deadline(self.memory, timeout=timeout)
         self.last = self.before = self._entries = None
         self.run, self.has_warned = run, False
@@ -145,7 +152,9 @@ class Conversation:
                 self._write(self.memory.log(self.log), list(self.waiting.values()))
 
     def resume_turn(self, timeout: float | None, *, run: object | None) -> None:
-        """Begin a new turn in a run other than the one in which the last began, as after an interrupt."""
+        """Begin a new turn in a run other than the one in which the last began, as after an
+        interrupt.
+        """
         if run is not None and run is not self.run:
             self.begin_turn(timeout, run=run)
 
@@ -155,7 +164,9 @@ class Conversation:
             self.saver = weakref.ref(saver)
 
     def had_thread_in(self, saver: object) -> bool:
-        """True if a checkpointer had the thread of this conversation, as far as this process knows."""
+        """True if a checkpointer had the thread of this conversation, as far as this
+        process knows.
+        """
         return self.saver is not None and self.saver() is saver
 
     def forget(self, ids: frozenset[str]) -> None:
@@ -165,32 +176,42 @@ class Conversation:
             self.last = self.before = self._entries = self.profile.lines = None
 
     def known(self, question: object) -> TurnContext | None:
-        """Return the context that memory adds to a question, if it is still the last one; else None."""
+        """Return the context that memory adds to a question, if it is still the last one; else
+        None.
+        """
         return self.last[1] if self.last is not None and self.last[0] == question else None
 
-    # -- keeping ------------------------------------------------------------------------------------------------------
+    # -- keeping -----------------------------------------------------------------------------------
 
     def unsaved(self, messages: Sequence[BaseMessage]) -> list[BaseMessage]:
         """Messages that are new, or have changed under their id; without those that nobody said."""
         if not self.saves:
             return []
         return [
-            each for each in messages
-            if each.id and each.type != "remove" and not is_inserted(each) and self.saved.get(each.id) != fingerprint(each)
-        ]  # fmt: skip
+            each
+            for each in messages
+            if each.id
+            and each.type != "remove"
+            and not is_inserted(each)
+            and self.saved.get(each.id) != fingerprint(each)
+        ]
 
     def due(self, messages: Sequence[BaseMessage], extent: Extent) -> int | None:
         """Return the number of messages to save; None when there is nothing to do."""
         if not self.saves:
             return None
         count = len(self.unsaved(messages))
-        return count if count or (extent == "thread" and messages and not self._goes_on(messages, extent)) else None
+        return (
+            count
+            if count or (extent == "thread" and messages and not self._goes_on(messages, extent))
+            else None
+        )
 
     def save(self, messages: Sequence[BaseMessage], extent: Extent) -> None:
         """Write what is new among messages to the log, after what could not be written before.
 
-        All messages of a thread, and those that a caller brought along, are compared with the log first, unless it is known
-        that they go on where the log ends.
+        All messages of a thread, and those that a caller brought along, are compared with the log
+        first, unless it is known that they go on where the log ends.
         """
         with self.lock:  # of two runs at once, neither follows what the other has half written
             self._save(messages, extent)
@@ -208,16 +229,21 @@ class Conversation:
         if not self._goes_on(messages, extent):
             asked = _last_of_turn(messages) if extent == "input" else 0
             brought = [
-                each for at, each in enumerate(messages) if at < asked or each.id not in self.waiting or not asked
+                each
+                for at, each in enumerate(messages)
+                if at < asked or each.id not in self.waiting or not asked
             ]
-            is_begun = self._follow(log, [each for each in brought if each.id and not is_inserted(each)], extent)
+            is_begun = self._follow(
+                log, [each for each in brought if each.id and not is_inserted(each)], extent
+            )
             if not is_begun:  # what comes before the first turn was said elsewhere
                 retold = len(self.unsaved(messages[: start_of_turn(messages)]))
         self._write(log, self.unsaved(messages), retold=retold)
 
     def postpone(self, messages: Sequence[BaseMessage], extent: Extent) -> None:
-        """Hold messages until the log can be written. Of those that a caller brings along only the last turn is held,
-        with its answers: the others are found in the log or are new when the caller brings them again."""
+        """Hold messages until the log can be written. Of those that a caller brings along only the
+        last turn is held, with its answers: the others are found in the log or are new when the
+        caller brings them again."""
         if extent == "input" and not self._goes_on(messages, extent):
             messages = messages[start_of_turn(messages) :]
         new = self.unsaved(messages)
@@ -239,24 +265,39 @@ class Conversation:
         return is_turn or all(each.id in self.saved for each in brought)
 
     def _follow(self, log: Log, messages: Sequence[BaseMessage], extent: Extent) -> bool:
-        """Find out which messages the log has, and let it go the way that they go. Answers whether it had any."""
-        # A client that sends its history again sends what was forgotten, too: it is known, and stays forgotten.
+        """Find out which messages the log has, and let it go the way that they go. Answers whether
+        it had any.
+        """
+        # A client that sends its history again sends what was forgotten, too: it is known, and
+        # stays forgotten.
         forgotten = extent == "input"
         read, entries, recognised = self._compared(log, messages, forgotten=forgotten)
         left, places = set(recognised.left), list(recognised.places)
         for n, (message, place) in enumerate(zip(messages, recognised.places, strict=True)):
-            if extent == "thread" and place is not None and self._says_again(message, *entries[place]):
+            if (
+                extent == "thread"
+                and place is not None
+                and self._says_again(message, *entries[place])
+            ):
                 left.add(place)
                 places[n] = None
         if extent == "thread" and self.saved and all(place is None for place in places):
-            left = {at for at, (id, _) in enumerate(entries) if id in self.saved}  # all that the thread had was removed
+            # all that the thread had was removed
+            left = {at for at, (id, _) in enumerate(entries) if id in self.saved}
         left = {at for at in left if thread_of(entries[at][1]) == self._mark}
-        returning = any(each.id in self.saved for each, place in zip(messages, places, strict=True) if place is None)
-        if extent == "thread":  # another run has taken messages out, or has written answers before their questions
+        returning = any(
+            each.id in self.saved
+            for each, place in zip(messages, places, strict=True)
+            if place is None
+        )
+        # another run has taken messages out, or has written answers before their questions
+        if extent == "thread":
             returning = returning or _is_out_of_order(places)
         for message, place in zip(messages, places, strict=True):
             self.saved.pop(str(message.id), None)
-            if place is not None and (extent == "input" or self._is_stored(message, entries[place][1].payload)):
+            if place is not None and (
+                extent == "input" or self._is_stored(message, entries[place][1].payload)
+            ):
                 self.saved[str(message.id)] = fingerprint(message)
         if left and not returning:
             log.remove([entries[at][1] for at in left])
@@ -272,13 +313,19 @@ class Conversation:
             log.replace(drafts)
             self._note_saved(new)
             order = {draft.id: n for n, draft in enumerate(drafts)}
-            self.saved = dict(sorted(self.saved.items(), key=lambda known: order.get(stored_id(known[0]), -1)))
+            self.saved = dict(
+                sorted(self.saved.items(), key=lambda known: order.get(stored_id(known[0]), -1))
+            )
             self.before = None
         self._entries = None if left or returning or forgotten else read
         return bool(read)
 
     def _in_order(
-        self, messages: Sequence[BaseMessage], new: Sequence[BaseMessage], kept: Entries, at: Mapping[str, int]
+        self,
+        messages: Sequence[BaseMessage],
+        new: Sequence[BaseMessage],
+        kept: Entries,
+        at: Mapping[str, int],
     ) -> list[Draft]:
         """Drafts of the log in the order of the messages; `at` says which message an entry is.
 
@@ -301,8 +348,12 @@ class Conversation:
         return ordered
 
     def _says_again(self, message: BaseMessage, id: str | None, known: Mention) -> bool:
-        """True if a message only repeats the words of another one, such as a tool's result when its step is run anew."""
-        return id not in (None, stored_id(str(message.id))) and not self._is_stored(message, known.payload)
+        """True if a message only repeats the words of another one, such as a tool's result when its
+        step is run anew.
+        """
+        return id not in (None, stored_id(str(message.id))) and not self._is_stored(
+            message, known.payload
+        )
 
     def _is_stored(self, message: BaseMessage, payload: bytes | None) -> bool:
         """True if a message is stored as it is, but for what is redacted."""
@@ -312,12 +363,16 @@ class Conversation:
     def _compared(
         self, log: Log, messages: Sequence[BaseMessage], *, forgotten: bool
     ) -> tuple[Entries, Entries, Recognised]:
-        """Return the entries read of the log, those of them that may be among the messages, and how these match the messages."""
+        """Return the entries read of the log, those of them that may be among the messages, and how
+        these match the messages.
+        """
         enough = MAX_RESTORED + 2 * len(messages)
         read = log.entries(enough, forgotten=forgotten)
         entries = self._of_thread(read, messages)
         recognised = _recognised(self.memory, messages, entries)
-        if len(read) == enough and (recognised.left or all(place is None for place in recognised.places)):
+        if len(read) == enough and (
+            recognised.left or all(place is None for place in recognised.places)
+        ):
             read = log.entries(forgotten=forgotten)
             entries = self._of_thread(read, messages)
             recognised = _recognised(self.memory, messages, entries)
@@ -333,8 +388,8 @@ class Conversation:
             log.remove(own)
 
     def _write(self, log: Log, messages: Sequence[BaseMessage], *, retold: int = 0) -> None:
-        """Write messages, of which so many were said elsewhere. When the core refuses the words of a message, only its payload is
-        written.
+        """Write messages, of which so many were said elsewhere. When the core refuses the words of
+        a message, only its payload is written.
         """
         if not messages:
             return
@@ -358,14 +413,17 @@ class Conversation:
             self.waiting.pop(str(message.id), None)
         if messages and not self.waiting:
             held_back.discard(self._held_key)
-        for id in list(self.saved)[:-MAX_SAVED]:  # saved again under its id, it stays the same message
+        # saved again under its id, it stays the same message
+        for id in list(self.saved)[:-MAX_SAVED]:
             self.saved.pop(id, None)  # another thread of this conversation may have done it
 
-    # -- threads that share a log -------------------------------------------------------------------------------------
+    # -- threads that share a log ------------------------------------------------------------------
 
     @property
     def _mark(self) -> str | None:
-        """The mark of this thread's messages in the log; None where the log's session is the thread's own."""
+        """The mark of this thread's messages in the log; None where the log's session is the
+        thread's own.
+        """
         return None if self.thread == self.log else self.thread
 
     def _is_of_other_thread(self, mention: Mention) -> bool:
@@ -373,11 +431,15 @@ class Conversation:
         return mark is not None and mark != self._mark
 
     def _of_thread(self, entries: Entries, messages: Sequence[BaseMessage]) -> Entries:
-        """Entries of the log that are not another thread's, and those that have the id of a message; without a thread all."""
+        """Entries of the log that are not another thread's, and those that have the id of a
+        message; without a thread all.
+        """
         if self.thread is None:
             return entries
         ids = {stored_id(each.id) for each in messages if each.id}
-        return [entry for entry in entries if entry[0] in ids or not self._is_of_other_thread(entry[1])]
+        return [
+            entry for entry in entries if entry[0] in ids or not self._is_of_other_thread(entry[1])
+        ]
 
     def _encoded(self, message: BaseMessage) -> bytes:
         return encode(message, thread=self._mark)
@@ -388,7 +450,9 @@ class Conversation:
                 draft_of(
                     each,
                     id=each.id or str(uuid4()),
-                    metadata={INTERRUPTED: True} if each.response_metadata.get(INTERRUPTED) is True else None,
+                    metadata={INTERRUPTED: True}
+                    if each.response_metadata.get(INTERRUPTED) is True
+                    else None,
                     thread=self._mark,
                     by_agent=self.by_agent,
                 ),
@@ -398,30 +462,43 @@ class Conversation:
             for each in messages
         ]
 
-    # -- restoring ----------------------------------------------------------------------------------------------------
+    # -- restoring ---------------------------------------------------------------------------------
 
-    def boundary(self, messages: Sequence[BaseMessage], *, began_with: str | None) -> frozenset[str] | None:
-        """The stored ids before which the log is to be shown with these messages; None where it is not.
+    def boundary(
+        self, messages: Sequence[BaseMessage], *, began_with: str | None
+    ) -> frozenset[str] | None:
+        """The stored ids before which the log is to be shown with these messages; None where it is
+        not.
 
-        With `began_with`, the message with which the messages' thread began, it is that one, as long as the thread still
-        has it. Otherwise it is one new turn, or results of tools that come alone and belong to the turn that called them.
-        System messages that come first do not count.
+        With `began_with`, the message with which the messages' thread began, it is that one, as
+        long as the thread still has it. Otherwise it is one new turn, or results of tools that come
+        alone and belong to the turn that called them. System messages that come first do not count.
         """
         messages = messages[leading_system(messages) :]
         if not self.restores or not messages or any(map(is_inserted, messages)):
             return None
         ids = frozenset(stored_id(each.id) for each in messages if each.id)
         if began_with is not None:
-            return ids if messages[0].id == began_with and stored_id(began_with) != self.begins_log else None
+            return (
+                ids
+                if messages[0].id == began_with and stored_id(began_with) != self.begins_log
+                else None
+            )
         if is_one_turn(messages) or all(isinstance(each, ToolMessage) for each in messages):
             return ids
         return None
 
     def earlier(self, boundary: frozenset[str]) -> Sequence[AnyMessage]:
-        """Return the log's messages from before a boundary: the thread's own, where it has any. The log is read once a turn."""
+        """Return the log's messages from before a boundary: the thread's own, where it has any. The
+        log is read once a turn.
+        """
         if self.before is None or self.before[0] != boundary:
             enough = MAX_RESTORED + len(boundary)
-            entries = self._entries if self._entries is not None else self.memory.log(self.log).entries(enough)
+            entries = (
+                self._entries
+                if self._entries is not None
+                else self.memory.log(self.log).entries(enough)
+            )
             if (
                 self.thread is not None
                 and len(entries) >= enough
@@ -430,14 +507,20 @@ class Conversation:
                 entries = self.memory.log(self.log).entries()
             if entries and entries[0][0] in boundary and len(entries) < enough:
                 self.begins_log = entries[0][0]
-            entries = entries[: next((at for at, (id, _) in enumerate(entries) if id in boundary), len(entries))]
+            entries = entries[
+                : next((at for at, (id, _) in enumerate(entries) if id in boundary), len(entries))
+            ]
             self.before = boundary, _restored(self._own(entries)[-MAX_RESTORED:])
         self._entries = None
         return self.before[1]
 
     def _own(self, entries: Entries) -> Entries:
-        """Return the log's entries of the thread; where it has none, all of the log for the first of the session's threads."""
-        if self.thread is None or not any(map(self._is_of_other_thread, (mention for _, mention in entries))):
+        """Return the log's entries of the thread; where it has none, all of the log for the first
+        of the session's threads.
+        """
+        if self.thread is None or not any(
+            map(self._is_of_other_thread, (mention for _, mention in entries))
+        ):
             return entries
         if any(thread_of(mention) == self._mark for _, mention in entries):
             return [entry for entry in entries if not self._is_of_other_thread(entry[1])]
@@ -445,7 +528,9 @@ class Conversation:
 
 
 class Key(NamedTuple):
-    """The key of a conversation. `subagent` is the agent that is called within it, and `worker` the step that calls."""
+    """The key of a conversation. `subagent` is the agent that is called within it, and `worker` the
+    step that calls.
+    """
 
     tenant: str
     user: str | None
@@ -457,7 +542,9 @@ class Key(NamedTuple):
 
 
 class Conversations:
-    """The latest conversations of this process, one for each user, session and thread. Safe for threads."""
+    """The latest conversations of this process, one for each user, session and thread. Safe for
+    threads.
+    """
 
     def __init__(self, *, limit: int = 128) -> None:
         self._limit = limit
@@ -477,7 +564,9 @@ class Conversations:
             conversation = self._open.pop(key, None)
             if conversation is None:
                 conversation = open()
-                conversation.lock = self._locks.setdefault(key._replace(thread=None), conversation.lock)
+                conversation.lock = self._locks.setdefault(
+                    key._replace(thread=None), conversation.lock
+                )
             self._open[key] = conversation
             while len(self._open) > self._limit:
                 idle = next((known for known, each in self._open.items() if not each.waiting), None)
@@ -489,7 +578,11 @@ class Conversations:
     def of_thread(self, key: Key) -> list[Conversation]:
         """The conversations of all users of a thread."""
         with self._lock:
-            return [each for known, each in self._open.items() if known._replace(user=None) == key._replace(user=None)]
+            return [
+                each
+                for known, each in self._open.items()
+                if known._replace(user=None) == key._replace(user=None)
+            ]
 
     def of_session(self, key: Key) -> list[Conversation]:
         """The conversations of all threads of a session."""
@@ -517,7 +610,9 @@ def first_of_turn(messages: Sequence[BaseMessage]) -> int:
 
 
 def start_of_turn(messages: Sequence[BaseMessage]) -> int:
-    """Where the last turn begins: what persons said last, one after the other, before the answers to it; 0 for none."""
+    """Where the last turn begins: what persons said last, one after the other, before the answers
+    to it; 0 for none.
+    """
     return first_of_turn(messages[: _last_of_turn(messages)])
 
 
@@ -535,17 +630,27 @@ def _is_out_of_order(places: Sequence[int | None]) -> bool:
 def _draft_again(id: str | None, mention: Mention) -> Draft:
     """An entry of the log as it was written, so that it stays the same one."""
     return Draft(
-        content=mention.content, id=id, role=mention.role, name=mention.name, payload=mention.payload,
-        metadata=mention.metadata, source=mention.source, trust=mention.trust,
-    )  # fmt: skip
+        content=mention.content,
+        id=id,
+        role=mention.role,
+        name=mention.name,
+        payload=mention.payload,
+        metadata=mention.metadata,
+        source=mention.source,
+        trust=mention.trust,
+    )
 
 
 def _recognised(memory: Memory, messages: Sequence[BaseMessage], entries: Entries) -> Recognised:
-    """Match messages with the log. A prompt that is known by its id says nothing about where the others are."""
+    """Match messages with the log. A prompt that is known by its id says nothing about where the
+    others are.
+    """
     at = {id: place for place, (id, _) in enumerate(entries) if id is not None}
     lead = leading_system(messages)
     prompts = {
-        n: at[stored_id(each.id)] for n, each in enumerate(messages[:lead]) if each.id and stored_id(each.id) in at
+        n: at[stored_id(each.id)]
+        for n, each in enumerate(messages[:lead])
+        if each.id and stored_id(each.id) in at
     }
     rest = [
         _line(stored_message(memory, each, encode=encode, decode=decode), each.id)
@@ -576,7 +681,9 @@ def _line(message: BaseMessage, id: str | None) -> Line:
 def _restored(entries: Sequence[tuple[str | None, Mention]]) -> list[AnyMessage]:
     first = 0
     if len(entries) > MAX_RESTORED - STRIDE:
-        first = next((at for at, (_, mention) in enumerate(entries) if mention.seq % STRIDE == 0), 0)
+        first = next(
+            (at for at, (_, mention) in enumerate(entries) if mention.seq % STRIDE == 0), 0
+        )
     messages: list[Any] = [message_of(mention, id=id) for id, mention in entries[first:]]
     shown = [each for each in messages if each.type in ("human", "ai", "tool")]
     if first == 0:

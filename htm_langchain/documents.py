@@ -15,4 +15,8 @@ def document_of(item: CollectionItem) -> Document:
     exact = read_payload(item.payload, FORMAT)
     if exact is None:  # nothing had to be changed, or it was put there by other means
         return Document(id=item.id, page_content=item.content, metadata=dict(item.metadata))
-    return Document(id=item.id, page_content=decode_value(exact["text"]), metadata=decode_value(exact["metadata"]))
+    return Document(
+        id=item.id,
+        page_content=decode_value(exact["text"]),
+        metadata=decode_value(exact["metadata"]),
+    )

@@ -1,4 +1,6 @@
-"""LangChain's documents as memories that recall finds, marked as what they are: pages and files, and nobody's words."""
+"""LangChain's documents as memories that recall finds, marked as what they are: pages and files,
+and nobody's words.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +15,15 @@ from htm_core.prompt.origin import document_source
 
 
 def document_drafts(documents: Iterable[Document]) -> list[Draft]:
-    """Drafts of documents for `Memory.remember_many`, so that recall finds them beside what was said.
+    """Drafts of documents for `Memory.remember_many`, so that recall finds them beside what was
+    said.
 
     Args:
         documents: The documents; those without words are left out.
 
-    One with a web address among its metadata (`source`, `url` …) is of the source "web", one with a path "file", any other
-    "import". Nothing that its metadata says makes it a user's words. Metadata is kept as JSON has it. Raises `InvalidInput` for
-    what is no document.
+    One with a web address among its metadata (`source`, `url` …) is of the source "web", one with a
+    path "file", any other "import". Nothing that its metadata says makes it a user's words.
+    Metadata is kept as JSON has it. Raises `InvalidInput` for what is no document.
 
         memory.remember_many(document_drafts(WebBaseLoader("https://example.org").load()))
     """
@@ -38,5 +41,7 @@ def _draft(document: Document) -> Draft:
 
 def _checked(document: Document) -> Document:
     if not isinstance(document, Document):
-        raise InvalidInput(f"expected documents of LangChain, got {type(document).__name__}; make a Document of it")
+        raise InvalidInput(
+            f"expected documents of LangChain, got {type(document).__name__}; make a Document of it"
+        )
     return document

@@ -1,4 +1,6 @@
-"""A memory's embedding model as LangChain's `Embeddings`, for chains and stores without a key or a server."""
+"""A memory's embedding model as LangChain's `Embeddings`, for chains and stores without a key or a
+server.
+"""
 
 from __future__ import annotations
 
@@ -11,16 +13,17 @@ from htm_core.prompt.scope import check_memory
 
 
 class HTMEmbeddings(Embeddings):
-    """Embed with the model that a memory uses, such as the embedded all-MiniLM-L6-v2 with its 384 dimensions.
+    """Embed with the model that a memory uses, such as the embedded all-MiniLM-L6-v2 with its 384
+    dimensions.
 
-    The other direction needs no class: `Memory(embedder=…)` takes any LangChain `Embeddings` as it is. Nothing is loaded
-    before the first use.
+    The other direction needs no class: `Memory(embedder=…)` takes any LangChain `Embeddings` as it
+    is. Nothing is loaded before the first use.
 
     Args:
         memory: The memory whose model it is.
 
-    Raises `InvalidInput` for what is no memory. The methods raise `ModelError` when the model fails or answers with something
-    impossible.
+    Raises `InvalidInput` for what is no memory. The methods raise `ModelError` when the model fails
+    or answers with something impossible.
 
         embeddings = HTMEmbeddings(Memory("atlas"))
         vector = embeddings.embed_query("Which port does the API use?")    # 384 floats
@@ -28,7 +31,8 @@ class HTMEmbeddings(Embeddings):
 
     def __init__(self, memory: Memory) -> None:
         self._memory = check_memory(memory)
-        # The memory's own wrapper: it checks every answer, and carries the name under which vectors are known to be equal.
+        # The memory's own wrapper: it checks every answer, and carries the name under which vectors
+        # are known to be equal.
         self.embedder = cast(Any, memory.collection("default").embedder)
         self.model: str = self.embedder.name
 

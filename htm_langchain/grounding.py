@@ -1,4 +1,6 @@
-"""Recall before generation: a palace is consulted about each question, and an answer carries the evidence for it."""
+"""Recall before generation: a palace is consulted about each question, and an answer carries the
+evidence for it.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,8 @@ MAX_KEPT = 1_000
 class PalaceConsultation:
     """Consults a palace about what a person says, once for each turn. Safe for threads.
 
-    Raises `InvalidInput` for what is no palace, and for an `enforce` that is neither "strict" nor "advise".
+    Raises `InvalidInput` for what is no palace, and for an `enforce` that is neither "strict" nor
+    "advise".
     """
 
     def __init__(self, palace: object, *, enforce: Enforce) -> None:
@@ -49,20 +52,30 @@ class PalaceConsultation:
     def about(self, memory: Memory, messages: Sequence[AnyMessage]) -> Consulted | None:
         """Consult the palace of this memory's user and session about the last message of a person.
 
-        None when nobody said anything. Raises `Ungrounded` when strict and a layer could not be reached.
+        None when nobody said anything. Raises `Ungrounded` when strict and a layer could not be
+        reached.
         """
         questions = [message for message in messages if is_from_person(message)]
         question = words_of(questions[-1]).strip() if questions else ""
         if not question:
             return None
-        key = (memory.tenant, memory.user, memory.session, len(questions), questions[-1].id, question)
+        key = (
+            memory.tenant,
+            memory.user,
+            memory.session,
+            len(questions),
+            questions[-1].id,
+            question,
+        )
         with self._lock:
             known = self._known.get(key)
         if known is None:
             from htm_core.palace import before_answer
 
             palace = self._palace.of(user=memory.user, session=memory.session)
-            known = before_answer(palace, question, enforce=self._enforce, first=len(questions) == 1)
+            known = before_answer(
+                palace, question, enforce=self._enforce, first=len(questions) == 1
+            )
             with self._lock:
                 self._known[key] = known
         return known
@@ -71,7 +84,8 @@ class PalaceConsultation:
         """Return None when the palace was not consulted. Raises `Ungrounded` when strict."""
         if self._enforce == "strict":
             raise Ungrounded(
-                f"expected the palace to be consulted before an answer, but it was not ({error}); look at the database, or "
+                f"expected the palace to be consulted before an answer, but it was not ({error}); "
+                "look at the database, or "
                 'use enforce="advise"'
             ) from error
         if not isinstance(error, MemorySkipped):  # why it is left out was logged when that began
@@ -80,7 +94,9 @@ class PalaceConsultation:
 
 
 def refusal(consulted: Consulted | None) -> ModelResponse[Any] | None:
-    """The honest answer that replaces the model's when there is no evidence; None when the model is to answer."""
+    """The honest answer that replaces the model's when there is no evidence; None when the model is
+    to answer.
+    """
     if consulted is None or consulted.refusal is None:
         return None
     return with_citation(ModelResponse(result=[AIMessage(content=consulted.refusal)]), consulted)
@@ -94,14 +110,20 @@ def with_evidence(request: ModelRequest[Any], consulted: Consulted | None) -> Mo
 
 
 def beside_evidence(context: TurnContext, consulted: Consulted | None) -> TurnContext:
-    """Return the context without documents that the palace keeps, where it was consulted: it has shown them itself, or has not."""
+    """Return the context without documents that the palace keeps, where it was consulted: it has
+    shown them itself, or has not.
+    """
     if consulted is None:
         return context
-    return replace(context, recalled=[each for each in context.recalled if not is_of_palace(each.metadata)])
+    return replace(
+        context, recalled=[each for each in context.recalled if not is_of_palace(each.metadata)]
+    )
 
 
 def with_citation(response: ModelResponse[Any], consulted: Consulted | None) -> ModelResponse[Any]:
-    """A response; its messages have the palace's evidence in `response_metadata["htm_grounding"]`."""
+    """A response; its messages have the palace's evidence in
+    `response_metadata["htm_grounding"]`.
+    """
     if consulted is not None:
         grounding = consulted.grounding
         evidence = [{**each.where, "content": each.content} for each in grounding.evidence]

@@ -38,7 +38,9 @@ from .window import fit
 
 Entries = list[tuple[str | None, Mention]]
 TimeOf: TypeAlias = Callable[[BaseMessage], datetime | None]
-RECALL = PromptRecall(choices=check_choices(limit=8), min_score=0.0, scope="user", timeout=10.0, restore=False)
+RECALL = PromptRecall(
+    choices=check_choices(limit=8), min_score=0.0, scope="user", timeout=10.0, restore=False
+)
 # The tokens of what is recalled.
 RECALL_BUDGET = 1_000
 # A message counts at least this many tokens, so the budget bounds how many messages must be read.
@@ -46,27 +48,34 @@ MIN_TOKENS = 3
 
 
 class HTMChatMessageHistory(BaseChatMessageHistory):
-    """Keep a session's messages for good, exact and in order; drop-in for `RunnableWithMessageHistory`.
+    """Keep a session's messages for good, exact and in order; drop-in for
+    `RunnableWithMessageHistory`.
 
     Args:
         session_id: The conversation.
-        memory: The memory. The messages are its user's; of a memory without a user they belong to the session alone.
-        budget: With a number of tokens, `messages` is the window of the newest whole turns that fit. By default it is
+        memory: The memory. The messages are its user's; of a memory without a user they belong to
+        the session alone. budget: With a number of tokens, `messages` is the window of the newest
+        whole turns that fit. By default it is
             all messages. `all_messages` always is.
-        recall: With True, a message at the end, marked as reference data, holds what long-term memory knows about the
-            question and the window does not show. The assistant answers it with a word, so that they speak in turns. The
-            question is the one that the chain was given for which `RunnableWithMessageHistory` loads the history, else the last
-            message of a user, in which then all this stands.
-        input_key: Where an input of the chain that is a mapping has the question, as in `input_messages_key`; by default
+        recall: With True, a message at the end, marked as reference data, holds what long-term
+        memory knows about the
+            question and the window does not show. The assistant answers it with a word, so that
+            they speak in turns. The question is the one that the chain was given for which
+            `RunnableWithMessageHistory` loads the history, else the last message of a user, in
+            which then all this stands.
+        input_key: Where an input of the chain that is a mapping has the question, as in
+        `input_messages_key`; by default
             "input", else its only key with words.
 
-    New chains are better served by `with_memory`, which needs none of this. Making one costs nothing: nothing is read
-    before `messages` is. What an instance has read it shows until it writes, because a runnable reads twice, and would
-    otherwise lose the user's message when another process writes in between. Make one for each call, as LangChain does. A
-    message without an id gets one. Raises `InvalidInput` and `StorageError`; `InvalidInput` too where recall cannot know the
-    question, as when such a chain streams: it then says which line does.
+    New chains are better served by `with_memory`, which needs none of this. Making one costs
+    nothing: nothing is read before `messages` is. What an instance has read it shows until it
+    writes, because a runnable reads twice, and would otherwise lose the user's message when another
+    process writes in between. Make one for each call, as LangChain does. A message without an id
+    gets one. Raises `InvalidInput` and `StorageError`; `InvalidInput` too where recall cannot know
+    the question, as when such a chain streams: it then says which line does.
 
-        chain = RunnableWithMessageHistory(prompt | model, lambda session: HTMChatMessageHistory(session, memory))
+        chain = RunnableWithMessageHistory(prompt | model, lambda session:
+        HTMChatMessageHistory(session, memory))
     """
 
     def __init__(
@@ -80,7 +89,9 @@ class HTMChatMessageHistory(BaseChatMessageHistory):
     ) -> None:
         super().__init__()
         if not isinstance(session_id, str) or not session_id.strip():
-            raise InvalidInput(f"expected session_id to be a conversation's name, got {session_id!r:.80}")
+            raise InvalidInput(
+                f"expected session_id to be a conversation's name, got {session_id!r:.80}"
+            )
         self.session_id = session_id
         self.memory = check_memory(memory)
         self.budget = None if budget is None else check_whole(budget, least=1, what="budget")
@@ -121,11 +132,13 @@ class HTMChatMessageHistory(BaseChatMessageHistory):
         return self._shown(*self._read)
 
     def add_messages(self, messages: Sequence[BaseMessage], *, at: TimeOf | None = None) -> None:
-        """Add messages, all of them or none; a message with an id that the session has already is the same message.
+        """Add messages, all of them or none; a message with an id that the session has already is
+        the same message.
 
         Args:
             messages: What was said, in order.
-            at: When a message was said: a callable that answers with an aware datetime, or with None for now. By default all are
+            at: When a message was said: a callable that answers with an aware datetime, or with
+            None for now. By default all are
                 said now; give it where a conversation of the past moves in.
 
         Raises `InvalidInput` for a time that is naive or none.
@@ -133,13 +146,17 @@ class HTMChatMessageHistory(BaseChatMessageHistory):
         self._read = None
         self._own.log().append(_drafts(messages, at))
 
-    async def aadd_messages(self, messages: Sequence[BaseMessage], *, at: TimeOf | None = None) -> None:
+    async def aadd_messages(
+        self, messages: Sequence[BaseMessage], *, at: TimeOf | None = None
+    ) -> None:
         """`add_messages`, awaited."""
         self._read = None
         await self._own.aio.log().append(_drafts(messages, at))
 
     def clear(self, *, erase: bool = False) -> None:
-        """Empty the history. Long-term memory keeps what was in it, unless `erase` is true: then it is gone for good."""
+        """Empty the history. Long-term memory keeps what was in it, unless `erase` is true: then it
+        is gone for good.
+        """
         self._read = None
         if erase:
             self._own.erase(session=self.session_id, confirm="confirmed")
@@ -155,7 +172,9 @@ class HTMChatMessageHistory(BaseChatMessageHistory):
             await self._own.aio.log().clear()
 
     def _asked(self, entries: Entries) -> tuple[str, list[Any]]:
-        """The question that is to be answered, and the messages up to it: with what the chain was given, else the user's last."""
+        """The question that is to be answered, and the messages up to it: with what the chain was
+        given, else the user's last.
+        """
         messages, chain_input = _messages(entries), loaded_for() if self._recall else None
         messages += [] if chain_input is None else _question_of(chain_input, self._input_key)
         return last_question(messages)[1], messages
@@ -164,7 +183,9 @@ class HTMChatMessageHistory(BaseChatMessageHistory):
         """Return the number of messages to read; None for all."""
         return None if self.budget is None else self.budget // MIN_TOKENS + 1
 
-    def _shown(self, entries: Entries, recalled: Sequence[Document], question: str) -> list[BaseMessage]:
+    def _shown(
+        self, entries: Entries, recalled: Sequence[Document], question: str
+    ) -> list[BaseMessage]:
         whole: list[Any] = _messages(entries)
         window = (
             whole if loaded_for() is None else without_earlier_thoughts(whole)
@@ -180,12 +201,24 @@ class HTMChatMessageHistory(BaseChatMessageHistory):
         return [*shown, *before_what_comes(block, inject="question")]
 
     def _fitting(self, messages: list[Any], *, beside: int) -> list[Any]:
-        return messages if self.budget is None else fit(messages, room=self.budget - beside, low_water=1.0)
+        return (
+            messages
+            if self.budget is None
+            else fit(messages, room=self.budget - beside, low_water=1.0)
+        )
 
     def _block(
-        self, recalled: Sequence[Document], question: str, *, shown: list[Any], messages: list[Any], room: int
+        self,
+        recalled: Sequence[Document],
+        question: str,
+        *,
+        shown: list[Any],
+        messages: list[Any],
+        room: int,
     ) -> str:
-        """Return the recalled memories that are not shown anyway, in so many tokens beside today's date."""
+        """Return the recalled memories that are not shown anyway, in so many tokens beside today's
+        date.
+        """
         today = today_of(self._own)
         text = recalled_text(
             without_shown_files(recalled, session=self.session_id, window=shown, messages=messages),
@@ -214,11 +247,15 @@ def _drafts(messages: Sequence[BaseMessage], at: TimeOf | None = None) -> list[D
 
 
 def _question_of(chain_input: Any, key: str | None) -> list[BaseMessage]:
-    """The messages with the question in a chain's input; raises `InvalidInput` when it is not clear which part of it that is."""
+    """The messages with the question in a chain's input; raises `InvalidInput` when it is not clear
+    which part of it that is.
+    """
     if chain_input == NOT_GIVEN:
         raise InvalidInput(
-            "expected to know the question when the history is loaded, but a chain that streams shows it to nobody; use "
-            "with_memory(chain, memory, input_key=...).stream(...), or invoke, or leave out recall=True"
+            "expected to know the question when the history is loaded, but a chain that streams "
+            "shows it to nobody; use "
+            "with_memory(chain, memory, input_key=...).stream(...), or invoke, or leave out "
+            "recall=True"
         )
     if isinstance(chain_input, Mapping):
         names = [name for name, value in chain_input.items() if _words(value) is not None]
@@ -226,7 +263,8 @@ def _question_of(chain_input: Any, key: str | None) -> list[BaseMessage]:
         if name is None or name not in chain_input:
             raise InvalidInput(
                 f"expected to know which of {', '.join(map(repr, names))} is the question; use "
-                "with_memory(chain, memory, input_key=...), or give input_key= to HTMChatMessageHistory(recall=True)"
+                "with_memory(chain, memory, input_key=...), or give input_key= to "
+                "HTMChatMessageHistory(recall=True)"
             )
         chain_input = chain_input[name]
     if isinstance(chain_input, list | tuple):
@@ -236,11 +274,17 @@ def _question_of(chain_input: Any, key: str | None) -> list[BaseMessage]:
 
 
 def _words(value: Any) -> str | None:
-    """The words of a text, a message, or the last message of a person in a list; None for anything else."""
+    """The words of a text, a message, or the last message of a person in a list; None for anything
+    else.
+    """
     if isinstance(value, str):
         return value
     if isinstance(value, BaseMessage):
         return str(value.text)
-    if isinstance(value, list | tuple) and value and all(isinstance(each, BaseMessage) for each in value):
+    if (
+        isinstance(value, list | tuple)
+        and value
+        and all(isinstance(each, BaseMessage) for each in value)
+    ):
         return next((str(each.text) for each in reversed(value) if is_from_person(each)), "")
     return None

@@ -1,4 +1,6 @@
-"""Memory's part of a request: one block of what is known and recalled, beside what fits of the conversation; and its place."""
+"""Memory's part of a request: one block of what is known and recalled, beside what fits of the
+conversation; and its place.
+"""
 
 from __future__ import annotations
 
@@ -46,8 +48,8 @@ class MemoryPart:
     Args:
         context: What was recalled for the question.
         conversation: The conversation, with what is known of its user.
-        recall_budget: Tokens at most of what was recalled, beside the line that says what day it is.
-        profile_budget: Tokens at most of what is known of the user, beside that line.
+        recall_budget: Tokens at most of what was recalled, beside the line that says what day it
+        is. profile_budget: Tokens at most of what is known of the user, beside that line.
         counts: Counts the tokens of messages.
     """
 
@@ -60,11 +62,13 @@ class MemoryPart:
     def fill(
         self, messages: Sequence[AnyMessage], *, room: int, has_system_prompt: bool
     ) -> tuple[list[AnyMessage], str]:
-        """The window and the block, which `room` tokens hold together; an empty block where memory knows nothing.
+        """The window and the block, which `room` tokens hold together; an empty block where memory
+        knows nothing.
 
-        Everything is shown where it fits beside the block. Where it does not, the window has what the largest block would leave, so
-        that it begins with the same message for many turns, whatever is recalled in them. The block depends on nothing that
-        comes after the question: so the steps of a turn begin alike.
+        Everything is shown where it fits beside the block. Where it does not, the window has what
+        the largest block would leave, so that it begins with the same message for many turns,
+        whatever is recalled in them. The block depends on nothing that comes after the question: so
+        the steps of a turn begin alike.
         """
         lead = leading_system(messages)
         opening, rest = fit_opening(messages[:lead], room=room, counts=self.counts), messages[lead:]
@@ -80,11 +84,15 @@ class MemoryPart:
 
         def block_for(window: Sequence[AnyMessage]) -> str:
             """The block beside this window."""
-            recalled = self._recalled(window, messages, today=today, room=min(reserve, left - reserved) - dated)
+            recalled = self._recalled(
+                window, messages, today=today, room=min(reserve, left - reserved) - dated
+            )
             unsaid = min(self._known(room=share, beside=recalled), known, key=self._cost)
             return memory_block([unsaid, recalled], today=today, token=self.context.token)
 
-        everything = fit(rest, room=sys.maxsize, has_system_prompt=has_system_prompt, counts=self.counts)
+        everything = fit(
+            rest, room=sys.maxsize, has_system_prompt=has_system_prompt, counts=self.counts
+        )
         window = fit(rest, room=reserved, has_system_prompt=has_system_prompt, counts=self.counts)
         whole = self.counts(everything)
         if self.counts(window) < whole:
@@ -96,20 +104,37 @@ class MemoryPart:
         return [*opening, *window], block_for(window)
 
     def _known(self, *, room: int, beside: str = "") -> str:
-        """Return the lines that are known of the user from other conversations, without those that stand `beside` them."""
+        """Return the lines that are known of the user from other conversations, without those that
+        stand `beside` them.
+        """
         if not self.context.shows_profile:
             return ""
         lines = self.conversation.profile.lines or ()
-        return profile_block(lines, memory=self.conversation.memory, room=room, count=self._cost, beside=beside)
+        return profile_block(
+            lines, memory=self.conversation.memory, room=room, count=self._cost, beside=beside
+        )
 
-    def _recalled(self, window: Sequence[AnyMessage], messages: Sequence[AnyMessage], *, today: date, room: int) -> str:
-        """Return the recalled memories without those that the window shows up to the question; its middle may be missing in it."""
+    def _recalled(
+        self,
+        window: Sequence[AnyMessage],
+        messages: Sequence[AnyMessage],
+        *,
+        today: date,
+        room: int,
+    ) -> str:
+        """Return the recalled memories without those that the window shows up to the question; its
+        middle may be missing in it.
+        """
         question = [each for each in messages if is_from_person(each)][-1:]
-        asked = max((at for at, each in enumerate(window) if is_from_person(each)), default=len(window) - 1)
+        asked = max(
+            (at for at, each in enumerate(window) if is_from_person(each)), default=len(window) - 1
+        )
         shown = window[: asked + 1]
         session = self.conversation.memory.session
         return recalled_text(
-            without_shown_files(self.context.recalled, session=session, window=shown, messages=messages),
+            without_shown_files(
+                self.context.recalled, session=session, window=shown, messages=messages
+            ),
             question=self.context.question,
             token=self.context.token,
             today=today,
@@ -123,11 +148,15 @@ class MemoryPart:
         return self.counts([inserted(text)]) if text else 0
 
 
-# -- what it says -----------------------------------------------------------------------------------------------------
+# -- what it says ----------------------------------------------------------------------------------
 
 
-def recalled_text(documents: Sequence[Document], *, today: date, **block: Unpack[BlockOptions]) -> str:
-    """A block of what was recalled (see `htm_core.prompt.overview.recalled_block`); empty when nothing is left."""
+def recalled_text(
+    documents: Sequence[Document], *, today: date, **block: Unpack[BlockOptions]
+) -> str:
+    """A block of what was recalled (see `htm_core.prompt.overview.recalled_block`); empty when
+    nothing is left.
+    """
     first = documents[0].metadata[KEY] if documents else {}
     return recalled_block(
         [(_passage_of(each, today), each.metadata[KEY].get("score", 0.0)) for each in documents],
@@ -156,7 +185,9 @@ def _passage_of(document: Document, today: date) -> Passage:
         ),
         relevance=hit["relevance"],
         speaker=undated(speaker, holds),
-        formerly=tuple((each["content"], _until(each["shown"], today)) for each in hit.get("formerly", ())),
+        formerly=tuple(
+            (each["content"], _until(each["shown"], today)) for each in hit.get("formerly", ())
+        ),
         superseded=(by["content"], _until(by["since"][:10], today)) if by else None,
         at=at,
         said_when=hit.get("said_when"),
@@ -166,7 +197,9 @@ def _passage_of(document: Document, today: date) -> Passage:
 
 
 def _until(shown: str, today: date) -> str:
-    """Until when something held, and where it is from where that is said: the ISO date at its beginning in words."""
+    """Until when something held, and where it is from where that is said: the ISO date at its
+    beginning in words.
+    """
     return f"{short_day(date.fromisoformat(shown[:10]), today=today)}{shown[10:]}"
 
 
@@ -177,7 +210,8 @@ def without_shown_files(
     window: Sequence[BaseMessage],
     messages: Sequence[BaseMessage],
 ) -> Sequence[Document]:
-    """Documents without the parts of files that a model sees anyway, in a window of the messages that were given.
+    """Documents without the parts of files that a model sees anyway, in a window of the messages
+    that were given.
 
     A message that is cut there shows its files if these are as they were.
     """
@@ -201,19 +235,22 @@ def shown_texts(messages: Sequence[BaseMessage]) -> set[str]:
     return {words_of(message) for message in messages}
 
 
-# -- where it goes ----------------------------------------------------------------------------------------------------
+# -- where it goes ---------------------------------------------------------------------------------
 
 
 def inserted(text: str) -> HumanMessage:
     """A message that nobody said."""
-    return HumanMessage(content=text, additional_kwargs={SOURCE: "htm", "lc_data": {"kind": "recall"}})
+    return HumanMessage(
+        content=text, additional_kwargs={SOURCE: "htm", "lc_data": {"kind": "recall"}}
+    )
 
 
 def with_block(messages: Sequence[AnyMessage], block: str, *, inject: Inject) -> list[AnyMessage]:
-    """Messages with memory's block in the question, before it, or at the end of the system messages that come first.
+    """Messages with memory's block in the question, before it, or at the end of the system messages
+    that come first.
 
-    The question is the last message of a person, else the last one in a user's name. Without either the block comes first. Results
-    of tools after the question stay where they are.
+    The question is the last message of a person, else the last one in a user's name. Without either
+    the block comes first. Results of tools after the question stay where they are.
     """
     shown, lead = list(messages), leading_system(messages)
     if not block:
@@ -221,7 +258,9 @@ def with_block(messages: Sequence[AnyMessage], block: str, *, inject: Inject) ->
     at = place_of_question(shown)
     if inject == "system":
         last = shown[lead - 1] if lead else None
-        shown[max(0, lead - 1) : lead] = [append_to_system(last if isinstance(last, SystemMessage) else None, block)]
+        shown[max(0, lead - 1) : lead] = [
+            append_to_system(last if isinstance(last, SystemMessage) else None, block)
+        ]
     elif at is None or inject == "message":
         shown.insert(lead if at is None else at, inserted(block))
     else:
@@ -236,16 +275,20 @@ def without_block(messages: Sequence[AnyMessage], block: str) -> list[AnyMessage
         if isinstance(message, HumanMessage) and block and str(message.text).startswith(block):
             if str(message.text) == block and not is_from_person(message):
                 continue
-            content = with_beginning(message.content, lambda text: text.removeprefix(block).removeprefix("\n\n"))
+            content = with_beginning(
+                message.content, lambda text: text.removeprefix(block).removeprefix("\n\n")
+            )
             message = message.model_copy(update={"content": content})
         kept.append(message)
     return kept
 
 
 def before_what_comes(block: str, *, inject: Inject) -> list[AnyMessage]:
-    """The last messages of a history, where the question comes after it in a message that memory does not see.
+    """The last messages of a history, where the question comes after it in a message that memory
+    does not see.
 
-    So that a user and the assistant speak in turns, the assistant answers the block, unless `inject` asks for a message alone.
+    So that a user and the assistant speak in turns, the assistant answers the block, unless
+    `inject` asks for a message alone.
     """
     if not block:
         return []
@@ -254,7 +297,9 @@ def before_what_comes(block: str, *, inject: Inject) -> list[AnyMessage]:
 
 
 def place_of_question(messages: Sequence[BaseMessage]) -> int | None:
-    """Where the last message of a person is, else the last one in a user's name; None where there is none."""
+    """Where the last message of a person is, else the last one in a user's name; None where there
+    is none.
+    """
     persons = [at for at, each in enumerate(messages) if is_from_person(each)]
     users = [at for at, each in enumerate(messages) if isinstance(each, HumanMessage)]
     return max(persons or users, default=None)
@@ -264,9 +309,15 @@ def append_to_system(system: SystemMessage | None, text: str) -> SystemMessage:
     """A system message with a text as its last block."""
     if system is None:
         return SystemMessage(content=[{"type": "text", "text": text}])
-    content = [{"type": "text", "text": system.content}] if isinstance(system.content, str) else system.content
+    content = (
+        [{"type": "text", "text": system.content}]
+        if isinstance(system.content, str)
+        else system.content
+    )
     # Models read blocks one after the other, with nothing in between.
-    return system.model_copy(update={"content": [*content, {"type": "text", "text": f"\n\n{text}"}]})
+    return system.model_copy(
+        update={"content": [*content, {"type": "text", "text": f"\n\n{text}"}]}
+    )
 
 
 def _with_text_before(message: AnyMessage, text: str) -> AnyMessage:

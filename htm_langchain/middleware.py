@@ -1,4 +1,6 @@
-"""Memory for `create_agent`: everything that is said is kept, what no longer fits is left out, and recall brings it back."""
+"""Memory for `create_agent`: everything that is said is kept, what no longer fits is left out, and
+recall brings it back.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,14 @@ from .conversation import Conversation, Conversations, Extent, Key, first_of_tur
 from .grounding import PalaceConsultation, beside_evidence, refusal, with_citation, with_evidence
 from .messages import leading_system
 from .option_sets import PROMPT, ConversationOptions, RunOptions
-from .options import check_choice, check_name, check_name_source, check_tenant, check_timeout, check_whole
+from .options import (
+    check_choice,
+    check_name,
+    check_name_source,
+    check_tenant,
+    check_timeout,
+    check_whole,
+)
 from .persist import apersist, brief, persist
 from .request import RequestBuilder
 from .retrieval import PromptRecall, prompt_recall
@@ -66,7 +75,13 @@ from .threads import (
     user_of_checkpoint,
     with_ids,
 )
-from .tools import create_forget_tool, create_recall_tool, create_remember_tool, forgotten_in, without_forgotten
+from .tools import (
+    create_forget_tool,
+    create_recall_tool,
+    create_remember_tool,
+    forgotten_in,
+    without_forgotten,
+)
 
 _log = logging.getLogger("htm.langchain")
 
@@ -77,7 +92,9 @@ AsyncHandler = Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
 
 
 class HTMState(AgentState[Any]):
-    """An agent's state with the session of a run that has no thread, and with what is noted of its thread."""
+    """An agent's state with the session of a run that has no thread, and with what is noted of its
+    thread.
+    """
 
     htm_session: NotRequired[Annotated[str, PrivateStateAttr]]
     htm_tenant: NotRequired[Annotated[str, PrivateStateAttr]]
@@ -88,7 +105,8 @@ class HTMState(AgentState[Any]):
 class _Run:
     """The state of a run, as far as it is its user's, each message with an id.
 
-    `began_with` is the message before which the log is shown; where no thread began it is None, and one new turn counts.
+    `began_with` is the message before which the log is shown; where no thread began it is None, and
+    one new turn counts.
     """
 
     conversation: Conversation
@@ -103,44 +121,55 @@ class _Run:
 class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
     """Give an agent a memory that never forgets, for all of a server's users at once.
 
-    Every message is kept as soon as it is there. A request to the model holds the newest whole turns that fit the budget,
-    and what memory knows about the question.
+    Every message is kept as soon as it is there. A request to the model holds the newest whole
+    turns that fit the budget, and what memory knows about the question.
 
     Args:
         memory: The memory. Each run works on it as the run's user and session.
-        scope: What is recalled: "user", "session" or "tenant". By default all of a known user's memories, and only the
+        scope: What is recalled: "user", "session" or "tenant". By default all of a known user's
+        memories, and only the
             session's where no user is known.
-        budget: Tokens of a request, with system prompt, tools and recall. By default 0.7 of the input that the model's
-            profile names, else 16,000. A message that is too long for it loses its middle in the request, with a line
-            that says so; the log has it whole.
-        profile_budget: Tokens at most of what is known of a user from other conversations, which is shown with what is
-            recalled; 300 by default, never more than a tenth of the budget, 0 shows nothing. Nothing without a
-            known user, with scope="session", and where recall is narrowed by `where`, `tags`, a `timeframe` or `limit=0`.
-        keep: Which messages recall may find: roles such as `("user", "assistant")`, or a callable of a message. By default
+        budget: Tokens of a request, with system prompt, tools and recall. By default 0.7 of the
+        input that the model's
+            profile names, else 16,000. A message that is too long for it loses its middle in the
+            request, with a line that says so; the log has it whole.
+        profile_budget: Tokens at most of what is known of a user from other conversations, which is
+        shown with what is
+            recalled; 300 by default, never more than a tenth of the budget, 0 shows nothing.
+            Nothing without a known user, with scope="session", and where recall is narrowed by
+            `where`, `tags`, a `timeframe` or `limit=0`.
+        keep: Which messages recall may find: roles such as `("user", "assistant")`, or a callable
+        of a message. By default
             all. The log has every message, so that the conversation goes on as it was.
-        tools: Which of "recall", "remember" and "forget" the model may use by itself; none by default.
-        restore: Whether a run that brings only a new turn is shown what the log has from before it; True by default.
-        subagents: Whether an agent that another agent's tool calls, or a graph with a prompt of its own, is kept too, in a
+        tools: Which of "recall", "remember" and "forget" the model may use by itself; none by
+        default. restore: Whether a run that brings only a new turn is shown what the log has from
+        before it; True by default. subagents: Whether an agent that another agent's tool calls, or
+        a graph with a prompt of its own, is kept too, in a
             session of its own. It is shown what memory knows in any case.
-        palace: A `htm_core.palace.Palace` that is consulted about each question before the model is. The model reads the
-            evidence, and the answer's `response_metadata["htm_grounding"]` holds it. A thread that starts is shown what
-            the palace wakes up to.
-        enforce: "strict" answers a question without evidence honestly, without the model, and raises `Ungrounded` when a
+        palace: A `htm_core.palace.Palace` that is consulted about each question before the model
+        is. The model reads the
+            evidence, and the answer's `response_metadata["htm_grounding"]` holds it. A thread that
+            starts is shown what the palace wakes up to.
+        enforce: "strict" answers a question without evidence honestly, without the model, and
+        raises `Ungrounded` when a
             layer of the palace could not be reached. "advise" lets the model answer.
         name: The name among an agent's middleware; two of them need two names.
-        options: Options of `RunOptions` say whose memory a run is about, and those of `PromptOptions` what is recalled, and shown
+        options: Options of `RunOptions` say whose memory a run is about, and those of
+        `PromptOptions` what is recalled, and shown
             where.
 
-    A run narrows what is recalled by `where`, `tags`, `timeframe`, `as_of`, `valid_at`, `sources`, `min_trust` and `limit` in its
-    context or its `configurable`: both filters hold then, and all tags; times and a limit replace those given here.
+    A run narrows what is recalled by `where`, `tags`, `timeframe`, `as_of`, `valid_at`, `sources`,
+    `min_trust` and `limit` in its context or its `configurable`: both filters hold then, and all
+    tags; times and a limit replace those given here.
 
-    A failure of recall or of the log does not stop an agent: it is logged, and shown as a failed run in the trace. What
-    could not be kept is kept with the run's next message. Raises `InvalidInput` for options that cannot work, and for such
-    choices of a run.
+    A failure of recall or of the log does not stop an agent: it is logged, and shown as a failed
+    run in the trace. What could not be kept is kept with the run's next message. Raises
+    `InvalidInput` for options that cannot work, and for such choices of a run.
 
         memory = HTMMemoryMiddleware(Memory("atlas"), keep=("user", "assistant"), timeframe="auto")
         agent = create_agent(model, tools, middleware=[memory], checkpointer=saver)
-        agent.invoke({"messages": "Hello!"}, {"configurable": {"thread_id": "t1", "user_id": "ann"}})
+        agent.invoke({"messages": "Hello!"}, {"configurable": {"thread_id": "t1", "user_id":
+        "ann"}})
     """
 
     state_schema = HTMState
@@ -178,10 +207,13 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
         self._trust_context = options["trust_context"]
         if self._tenant is not None and palace is not None:
             raise InvalidInput(
-                "expected palace= or tenant=, since a palace is of one tenant; make a middleware for each"
+                "expected palace= or tenant=, since a palace is of one tenant; make a middleware "
+                "for each"
             )
         self._keep = check_keep(keep)
-        self._recall = prompt_recall(options, scope=scope, restore=restore, profile_budget=profile_budget)
+        self._recall = prompt_recall(
+            options, scope=scope, restore=restore, profile_budget=profile_budget
+        )
         self._subagents = subagents
         self._name = check_name(name)
         self.tools = _tools(tools, memory, part(RunOptions, options), self._recall)
@@ -198,16 +230,18 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
         """The name among an agent's middleware; two of them need two names."""
         return self._name
 
-    # -- what LangChain calls -----------------------------------------------------------------------------------------
+    # -- what LangChain calls ----------------------------------------------------------------------
 
     def before_agent(self, state: HTMState, runtime: Runtime[Any]) -> dict[str, Any] | None:
-        """Note who speaks in which thread, and give memory its time for the turn. LangChain calls it.
+        """Note who speaks in which thread, and give memory its time for the turn. LangChain calls
+        it.
 
         Args:
             state: The agent's state.
             runtime: The run's.
 
-        Raises `InvalidInput` for a reserved user, and for choices of a run that recall would refuse.
+        Raises `InvalidInput` for a reserved user, and for choices of a run that recall would
+        refuse.
         """
         user, saver = self._user_of(runtime), checkpointer()
         if user is None and saver is not None and self._may_have_had_user(state):
@@ -234,7 +268,8 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
         return self._begin(state, runtime, user or self.memory.user, saver)
 
     def wrap_model_call(self, request: ModelRequest[Any], handler: Handler) -> ModelResponse[Any]:
-        """Keep what was said, show the model what fits and what memory knows, and keep its answer. LangChain calls it.
+        """Keep what was said, show the model what fits and what memory knows, and keep its answer.
+        LangChain calls it.
 
         Args:
             request: The request to the model.
@@ -248,7 +283,9 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
         consulted = self._consult(run, shown)
         response = refusal(consulted)
         if response is None:
-            context = run.recall.context(conversation, shown, began_with=run.began_with, restores=run.restores)
+            context = run.recall.context(
+                conversation, shown, began_with=run.began_with, restores=run.restores
+            )
             fitted = self._requests.fitted(
                 with_evidence(request, consulted), beside_evidence(context, consulted), conversation
             )
@@ -256,21 +293,29 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
         persist(conversation, response.result)
         return response
 
-    async def awrap_model_call(self, request: ModelRequest[Any], handler: AsyncHandler) -> ModelResponse[Any]:
+    async def awrap_model_call(
+        self, request: ModelRequest[Any], handler: AsyncHandler
+    ) -> ModelResponse[Any]:
         """`wrap_model_call`, awaited."""
         run, gone = self._run(request.state, request.runtime), forgotten_in(request.messages)
         run.conversation.forget(gone)
         request = request.override(messages=without_forgotten(request.messages, gone))
         conversation, shown = run.conversation, with_ids(request.messages, key=run.key)
         await apersist(conversation, run.messages, extent=run.extent)
-        consulted = await asyncio.to_thread(self._consult, run, shown) if self._consultation else None
+        consulted = (
+            await asyncio.to_thread(self._consult, run, shown) if self._consultation else None
+        )
         response = refusal(consulted)
         if response is None:
-            context = await run.recall.acontext(conversation, shown, began_with=run.began_with, restores=run.restores)
+            context = await run.recall.acontext(
+                conversation, shown, began_with=run.began_with, restores=run.restores
+            )
             with held_parts(running_config()) as parts:
                 try:
                     fitted = self._requests.fitted(
-                        with_evidence(request, consulted), beside_evidence(context, consulted), conversation
+                        with_evidence(request, consulted),
+                        beside_evidence(context, consulted),
+                        conversation,
                     )
                     answer = await handler(fitted)
                 except asyncio.CancelledError:  # the reader has left
@@ -281,7 +326,8 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
         return response
 
     def after_agent(self, state: HTMState, runtime: Runtime[Any]) -> dict[str, Any] | None:
-        """Keep messages as other middleware has changed them, and what could not be kept before. LangChain calls it.
+        """Keep messages as other middleware has changed them, and what could not be kept before.
+        LangChain calls it.
 
         Args:
             state: The agent's state.
@@ -297,39 +343,63 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
         await apersist(run.conversation, run.messages, extent=run.extent, is_last=True)
         return None if checkpointer() is None else ended(state)
 
-    # -- inside -------------------------------------------------------------------------------------------------------
+    # -- inside ------------------------------------------------------------------------------------
 
     def _user_of(self, runtime: Runtime[Any] | None) -> str | None:
-        """The user that the server knows, else the one that the run names; None where neither says who it is."""
+        """The user that the server knows, else the one that the run names; None where neither says
+        who it is.
+        """
         own = None if self._user is not None or self._trust_context else self.memory.user
         return user_of(runtime, source=self._user, own=own, trust_context=self._trust_context)
 
     def _session_of(self, runtime: Runtime[Any] | None) -> str | None:
-        return session_of(runtime, source=self._session, default=self.memory.session, trust_context=self._trust_context)
+        return session_of(
+            runtime,
+            source=self._session,
+            default=self.memory.session,
+            trust_context=self._trust_context,
+        )
 
     def _may_have_had_user(self, state: HTMState) -> bool:
         """True if the thread may have had a user before a run that names none."""
         note = note_of(state)
-        return self._user is None and (note is None or any(user is not None for user, _ in note.speakers))
+        return self._user is None and (
+            note is None or any(user is not None for user, _ in note.speakers)
+        )
 
     def _tenant_of(self, runtime: Runtime[Any] | None, noted: str | None) -> str:
         """The tenant of a run in a thread that began in the tenant `noted`.
 
-        Without a checkpointer of its own an agent cannot tell whether the messages that it is given are another tenant's.
+        Without a checkpointer of its own an agent cannot tell whether the messages that it is given
+        are another tenant's.
         """
         is_required = checkpointer() is None or is_nested(runtime)
         return tenant_of_thread(
-            runtime, source=self._tenant, default=self.memory.tenant, noted=noted, is_required=is_required
+            runtime,
+            source=self._tenant,
+            default=self.memory.tenant,
+            noted=noted,
+            is_required=is_required,
         )
 
     def _is_in_tenant_of_graph(self, state: HTMState, runtime: Runtime[Any]) -> bool:
-        """True if the tenant is that of the graph that calls the agent, where it is known from an earlier run."""
+        """True if the tenant is that of the graph that calls the agent, where it is known from an
+        earlier run.
+        """
         return may_choose_tenant(self._tenant) and is_nested(runtime) and "htm_tenant" not in state
 
     def _begin(
-        self, state: HTMState, runtime: Runtime[Any], user: str | None, saver: Any, *, tenant: str | None = None
+        self,
+        state: HTMState,
+        runtime: Runtime[Any],
+        user: str | None,
+        saver: Any,
+        *,
+        tenant: str | None = None,
     ) -> dict[str, Any] | None:
-        """Return what a run adds to the state when it begins: its session, and its thread's note where that changes."""
+        """Return what a run adds to the state when it begins: its session, and its thread's note
+        where that changes.
+        """
         named = self._session_of(runtime)
         session = named or f"run-{uuid4()}"
         self._warn(has_session=named is not None, has_user=user is not None)
@@ -341,7 +411,9 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
         if note is None:
             noted = new_note(user)
             messages = with_ids(state["messages"], key=noted.key)
-            noted = replace(noted, turn=_turn_in(messages), asked=messages[-1].id if messages else None)
+            noted = replace(
+                noted, turn=_turn_in(messages), asked=messages[-1].id if messages else None
+            )
             if is_own and self._restored_in(key, messages, saver):
                 lead = leading_system(messages)
                 seen = self._conversations.of_session(key)
@@ -359,7 +431,9 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
         return (update if noted == note else update | {"htm_thread": noted.to_state()}) or None
 
     def _restored_in(self, key: Key, messages: Sequence[AnyMessage], saver: Any) -> bool:
-        """True if a thread that begins is shown what the log has: after a restart, but not after it was deleted."""
+        """True if a thread that begins is shown what the log has: after a restart, but not after it
+        was deleted.
+        """
         known = [each for each in self._conversations.of_thread(key) if each.had_thread_in(saver)]
         if known and not any(message.id in each.saved for each in known for message in messages):
             for conversation in known:
@@ -371,11 +445,14 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
         """Say once what a run without a thread, and one without a user, is missing."""
         if not has_session and "thread" not in self._warned:
             self._warned.add("thread")
-            _log.warning("no thread_id: each run is a session of its own; give one in config['configurable']")
+            _log.warning(
+                "no thread_id: each run is a session of its own; give one in config['configurable']"
+            )
         if not has_user and "user" not in self._warned:
             self._warned.add("user")
             _log.warning(
-                "no user_id: what is said is known in its own thread only; give one in config['configurable'], or user="
+                "no user_id: what is said is known in its own thread only; give one in "
+                "config['configurable'], or user="
             )
 
     def _run(self, state: Any, runtime: Runtime[Any] | None) -> _Run:
@@ -393,7 +470,15 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
         recall = self._recall.of_run(runtime)
         if nested and conversation.log == session:  # an agent that a graph hands what its user said
             brought: Extent = "input" if saver is None else "part"
-            return _Run(conversation, without_prompts(own), brought, key, None, restores=saver is None, recall=recall)
+            return _Run(
+                conversation,
+                without_prompts(own),
+                brought,
+                key,
+                None,
+                restores=saver is None,
+                recall=recall,
+            )
         extent: Extent = "part" if nested else "input" if saver is None else "thread"
         restores = saver is None or began_with is not None
         return _Run(conversation, own, extent, key, began_with, restores=restores, recall=recall)
@@ -410,16 +495,22 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
         key = Key(tenant, user, session, thread, subagent, worker, timezone)
 
         def open() -> Conversation:
-            memory = memory_for(in_tenant(self.memory, tenant), user=user, session=session, timezone=timezone)
+            memory = memory_for(
+                in_tenant(self.memory, tenant), user=user, session=session, timezone=timezone
+            )
             if subagent is None:
                 return Conversation(memory, log=session, thread=thread, keep=self._keep)
             log, saves = f"{session}/{subagent}", self._subagents
-            return Conversation(memory, log=log, saves=saves, restores=False, keep=self._keep, by_agent=True)
+            return Conversation(
+                memory, log=log, saves=saves, restores=False, keep=self._keep, by_agent=True
+            )
 
         return key, self._conversations.of(key, open)
 
     def _consult(self, run: _Run, shown: Sequence[AnyMessage]) -> Consulted | None:
-        """Consult the palace within the turn's deadline; a reader of its evidence has its own time."""
+        """Consult the palace within the turn's deadline; a reader of its evidence has
+        its own time.
+        """
         consultation, conversation = self._consultation, run.conversation
         if consultation is None:
             return None
@@ -434,13 +525,21 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
 def _turn_in(messages: Sequence[AnyMessage], *, after: str | None = None) -> str | None:
     """The first message of the turn that is to be answered; None where there is none.
 
-    What stands up to the message `after`, with which the turn before was asked, is not part of it: somebody else may have said it.
+    What stands up to the message `after`, with which the turn before was asked, is not part of it:
+    somebody else may have said it.
     """
-    at = max([first_of_turn(messages), *(n + 1 for n, each in enumerate(messages) if after and each.id == after)])
+    at = max(
+        [
+            first_of_turn(messages),
+            *(n + 1 for n, each in enumerate(messages) if after and each.id == after),
+        ]
+    )
     return messages[at].id if at < len(messages) else None
 
 
-def _tools(names: Sequence[str], memory: Memory, run: RunOptions, recall: PromptRecall) -> list[BaseTool]:
+def _tools(
+    names: Sequence[str], memory: Memory, run: RunOptions, recall: PromptRecall
+) -> list[BaseTool]:
     wanted = (names,) if isinstance(names, str) else tuple(names)
     for name in wanted:
         check_choice(name, TOOLS, what="tools")

@@ -14,7 +14,9 @@ def check_name_source(value: Any, *, what: str) -> Any:
     """A name, a callable that finds one, or None."""
     if value is None or isinstance(value, str) or callable(value):
         return value
-    raise InvalidInput(f"expected {what} to be a name, a callable that finds one, or None; got {value!r:.80}")
+    raise InvalidInput(
+        f"expected {what} to be a name, a callable that finds one, or None; got {value!r:.80}"
+    )
 
 
 def check_tenant(value: Any) -> Any:
@@ -26,7 +28,8 @@ def check_tenant(value: Any) -> Any:
     elif value is None or callable(value) or (isinstance(value, str) and value.strip()):
         return value
     raise InvalidInput(
-        f"expected tenant to be a name, a callable that finds one, a list of the names that a run may choose from, or None; "
+        "expected tenant to be a name, a callable that finds one, a list of the names that a run "
+        "may choose from, or None; "
         f"got {value!r:.80}"
     )
 
@@ -34,7 +37,9 @@ def check_tenant(value: Any) -> Any:
 def check_rewrite(value: Any) -> Any:
     """A callable that writes queries, or None."""
     if value is not None and (not callable(value) or isinstance(value, type)):
-        raise InvalidInput(f"expected rewrite to be a callable of the question and the messages, got {value!r:.80}")
+        raise InvalidInput(
+            f"expected rewrite to be a callable of the question and the messages, got {value!r:.80}"
+        )
     return value
 
 
@@ -42,7 +47,8 @@ def check_recall_limit(limit: int | None, recall_limit: int, *, default: int = 8
     """The one limit of two names of it."""
     if limit is not None and recall_limit != default:
         raise InvalidInput(
-            f"expected limit or recall_limit, which are two names of one option, got {limit} and {recall_limit}; give limit alone"
+            f"expected limit or recall_limit, which are two names of one option, got {limit} and "
+            f"{recall_limit}; give limit alone"
         )
     return check_whole(recall_limit if limit is None else limit, least=0, what="limit")
 
@@ -57,7 +63,9 @@ def check_name(value: Any) -> str:
 def check_choice(value: Any, choices: Sequence[Any], *, what: str) -> Any:
     """One of the values that there are."""
     if value not in choices:
-        raise InvalidInput(f"expected {what} to be one of {', '.join(map(repr, choices))}, got {value!r:.80}")
+        raise InvalidInput(
+            f"expected {what} to be one of {', '.join(map(repr, choices))}, got {value!r:.80}"
+        )
     return value
 
 
@@ -73,7 +81,9 @@ def check_timeout(value: Any, *, what: str = "recall_timeout") -> float | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
-        raise InvalidInput(f"expected {what} to be a number of seconds above 0, or None, got {value!r}")
+        raise InvalidInput(
+            f"expected {what} to be a number of seconds above 0, or None, got {value!r}"
+        )
     return float(value)
 
 
@@ -81,13 +91,15 @@ def check_whole(value: Any, *, least: int, what: str) -> int:
     """A number of tokens or passages."""
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise InvalidInput(
-            f"expected {what} to be a whole number of tokens or passages, {least} or more, got {value!r}"
+            f"expected {what} to be a whole number of tokens or passages, {least} or more, got "
+            f"{value!r}"
         )
     return value
 
 
 def one_name(options: dict[str, Any], aliases: Mapping[str, str]) -> dict[str, Any]:
-    """Options by their present names; an older name is taken as well, but not beside the present one.
+    """Options by their present names; an older name is taken as well, but not beside the present
+    one.
 
     `aliases` has the older names, each with the present one.
     """
@@ -98,7 +110,8 @@ def one_name(options: dict[str, Any], aliases: Mapping[str, str]) -> dict[str, A
         value = renamed.pop(old)
         if renamed.get(new) is not None and value is not None:
             raise InvalidInput(
-                f"expected {new} or {old}, which are two names of one option, got both; give {new} alone"
+                f"expected {new} or {old}, which are two names of one option, got both; give "
+                f"{new} alone"
             )
         if value is not None:
             renamed[new] = value

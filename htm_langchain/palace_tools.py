@@ -55,18 +55,24 @@ class LookArguments(BaseModel):
 
 
 def create_palace_tools(
-    palace: Palace, *, user: NameSource = None, session: NameSource = None, trust_context: bool = False
+    palace: Palace,
+    *,
+    user: NameSource = None,
+    session: NameSource = None,
+    trust_context: bool = False,
 ) -> list[BaseTool]:
     """The tools `note`, `promote_to_palace`, `file_in_palace` and `look_palace` over a palace.
 
     Args:
-        palace: The palace, of the same tenant as those who use the tools: user and session are found for each run.
-        user: A name, or a callable that takes the runtime; by default found as `HTMMemoryMiddleware` does.
-        session: Likewise.
-        trust_context: Whether a run's context and configuration may name another user and session than the server's, as for
+        palace: The palace, of the same tenant as those who use the tools: user and session are
+        found for each run. user: A name, or a callable that takes the runtime; by default found as
+        `HTMMemoryMiddleware` does. session: Likewise.
+        trust_context: Whether a run's context and configuration may name another user and session
+        than the server's, as for
             `HTMMemoryMiddleware`; False by default.
 
-    A model can set none of these. Raises `InvalidInput` for anything but a `htm_core.palace.Palace`.
+    A model can set none of these. Raises `InvalidInput` for anything but a
+    `htm_core.palace.Palace`.
 
         agent = create_agent(model, tools=create_palace_tools(Palace(memory)))
     """
@@ -94,18 +100,30 @@ def create_palace_tools(
         config: RunnableConfig,
     ) -> str:
         """Promote a note: file what it has taught."""
-        return hands(runtime, config).promote(note_id, room=room, drawer=drawer, reason=reason, summary=summary)
+        return hands(runtime, config).promote(
+            note_id, room=room, drawer=drawer, reason=reason, summary=summary
+        )
 
     @reply_to_errors
     def file(
-        content: str, room: str, drawer: str, reason: str, *, runtime: Hidden = None, config: RunnableConfig
+        content: str,
+        room: str,
+        drawer: str,
+        reason: str,
+        *,
+        runtime: Hidden = None,
+        config: RunnableConfig,
     ) -> str:
         """File a fact."""
         return hands(runtime, config).file(content, room=room, drawer=drawer, reason=reason)
 
     @reply_to_errors
     def look(
-        room: str | None = None, drawer: str | None = None, *, runtime: Hidden = None, config: RunnableConfig
+        room: str | None = None,
+        drawer: str | None = None,
+        *,
+        runtime: Hidden = None,
+        config: RunnableConfig,
     ) -> str:
         """Look at what is there."""
         return hands(runtime, config).look(room=room, drawer=drawer)

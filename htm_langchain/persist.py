@@ -20,9 +20,14 @@ RUN = "htm_persist"
 
 
 def persist(
-    conversation: Conversation, messages: Sequence[BaseMessage], *, extent: Extent = "part", is_last: bool = False
+    conversation: Conversation,
+    messages: Sequence[BaseMessage],
+    *,
+    extent: Extent = "part",
+    is_last: bool = False,
 ) -> None:
-    """Save what is new among messages, within the turn's deadline. See `Conversation.save` for `extent`.
+    """Save what is new among messages, within the turn's deadline. See `Conversation.save` for
+    `extent`.
 
     `is_last` says that the turn ends with them: what is held back then has its time again.
 
@@ -44,7 +49,11 @@ def persist(
 
 
 async def apersist(
-    conversation: Conversation, messages: Sequence[BaseMessage], *, extent: Extent = "part", is_last: bool = False
+    conversation: Conversation,
+    messages: Sequence[BaseMessage],
+    *,
+    extent: Extent = "part",
+    is_last: bool = False,
 ) -> None:
     """`persist`, awaited."""
     count = conversation.due(messages, extent)
@@ -63,22 +72,30 @@ async def apersist(
 
 
 def brief(error: Exception) -> str:
-    """An error for the log: the whole message when an administrator must act on it, else only its class.
+    """An error for the log: the whole message when an administrator must act on it, else only its
+    class.
 
     Other messages may quote what users said.
     """
-    for_administrators = DatabaseUnavailable | SchemaOutdated | DimensionMismatch | TimeoutError | MemorySkipped
-    return str(error) if isinstance(error, for_administrators) and str(error) else type(error).__name__
+    for_administrators = (
+        DatabaseUnavailable | SchemaOutdated | DimensionMismatch | TimeoutError | MemorySkipped
+    )
+    return (
+        str(error) if isinstance(error, for_administrators) and str(error) else type(error).__name__
+    )
 
 
-def _postpone(conversation: Conversation, messages: Sequence[BaseMessage], extent: Extent, error: Exception) -> None:
+def _postpone(
+    conversation: Conversation, messages: Sequence[BaseMessage], extent: Extent, error: Exception
+) -> None:
     is_first = not conversation.waiting
     conversation.postpone(messages, extent)
     # Said once a turn, and once for each conversation while memory is left out.
     if not conversation.has_warned and (is_first or not isinstance(error, MemorySkipped)):
         conversation.has_warned = True
         _log.warning(
-            "%d messages could not be kept (%s); the agent answers, and they are kept with its next message, or at the end",
+            "%d messages could not be kept (%s); the agent answers, and they are kept with its "
+            "next message, or at the end",
             len(conversation.waiting),
             brief(error),
         )

@@ -13,21 +13,23 @@ from htm_core.prompt import payloads
 from htm_core.prompt.option_names import with_options
 from htm_core.prompt.scope import StoreOptions, memory_of_store
 
-# The collection that all record managers of a tenant share. No vector store can open a collection of this kind.
+# The collection that all record managers of a tenant share. No vector store can open a collection
+# of this kind.
 COLLECTION: Final = "records"
 KIND: Final = "langchain"
 _UPDATED, _GROUPED = "updated_at", "="  # a group's name may be empty, a reference may not
 
 
 class HTMRecordManager(RecordManager):
-    """Keep what `index()` has to know to load each document once, and to delete what its source has no longer.
+    """Keep what `index()` has to know to load each document once, and to delete what its source has
+    no longer.
 
     Args:
-        namespace: The manager's own name, such as "htm/handbook". Everyone of the tenant who names it has the same one.
-        store: Options of the memory that it works on.
+        namespace: The manager's own name, such as "htm/handbook". Everyone of the tenant who names
+        it has the same one. store: Options of the memory that it works on.
 
-    Times are those of the database's clock, which is one for all processes. It works for any vector store. Raises
-    `InvalidInput` and `StorageError`.
+    Times are those of the database's clock, which is one for all processes. It works for any vector
+    store. Raises `InvalidInput` and `StorageError`.
 
         records = HTMRecordManager("htm/handbook", memory=Memory("atlas"))
         index(documents, records, store, cleanup="incremental", source_id_key="source")
@@ -69,15 +71,18 @@ class HTMRecordManager(RecordManager):
             group_ids: The source of each, or None. Without any, known keys keep theirs.
             time_at_least: The time that it must be at least by the database's clock.
 
-        Raises `InvalidInput` for another number of groups than of keys, and when the database's clock is behind
-        `time_at_least`; nothing is noted then.
+        Raises `InvalidInput` for another number of groups than of keys, and when the database's
+        clock is behind `time_at_least`; nothing is noted then.
         """
         if group_ids is not None and len(keys) != len(group_ids):
-            raise InvalidInput(f"expected one of group_ids for each of the {len(keys)} keys, got {len(group_ids)}")
+            raise InvalidInput(
+                f"expected one of group_ids for each of the {len(keys)} keys, got {len(group_ids)}"
+            )
         now = self.get_time()
         if time_at_least is not None and now < time_at_least:
             raise InvalidInput(
-                f"expected the database's clock to be at {time_at_least} at least, it is at {now}: it was set back; check the "
+                f"expected the database's clock to be at {time_at_least} at least, it is at "
+                f"{now}: it was set back; check the "
                 "server's time, and index again"
             )
         if group_ids is None:
@@ -86,7 +91,13 @@ class HTMRecordManager(RecordManager):
         else:
             references = [None if group is None else _reference(group) for group in group_ids]
         items = (
-            CollectionItem(id=key, namespace=(self.namespace,), value={_UPDATED: now}, reference=reference, index=False)
+            CollectionItem(
+                id=key,
+                namespace=(self.namespace,),
+                value={_UPDATED: now},
+                reference=reference,
+                index=False,
+            )
             for key, reference in zip(keys, references, strict=True)
         )
         payloads.write(self._items, items)
@@ -112,7 +123,9 @@ class HTMRecordManager(RecordManager):
             group_ids: Only those of these sources.
             limit: So many at most; None is all.
         """
-        bounds = {name: time for name, time in (("$lt", before), ("$gt", after)) if time is not None}
+        bounds = {
+            name: time for name, time in (("$lt", before), ("$gt", after)) if time is not None
+        }
         hits = self._items.query(
             namespace=(self.namespace,),
             where={_UPDATED: bounds} if bounds else None,
@@ -129,7 +142,7 @@ class HTMRecordManager(RecordManager):
     def _known(self, keys: Sequence[str]) -> list[CollectionItem]:
         return self._items.get(list(keys), namespace=(self.namespace,))
 
-    # -- awaited ------------------------------------------------------------------------------------------------------
+    # -- awaited -----------------------------------------------------------------------------------
 
     async def acreate_schema(self) -> None:
         """`create_schema`, awaited."""
@@ -162,7 +175,9 @@ class HTMRecordManager(RecordManager):
         limit: int | None = None,
     ) -> list[str]:
         """`list_keys`, awaited."""
-        return await asyncio.to_thread(self.list_keys, before=before, after=after, group_ids=group_ids, limit=limit)
+        return await asyncio.to_thread(
+            self.list_keys, before=before, after=after, group_ids=group_ids, limit=limit
+        )
 
     async def adelete_keys(self, keys: Sequence[str]) -> None:
         """`delete_keys`, awaited."""
@@ -171,5 +186,8 @@ class HTMRecordManager(RecordManager):
 
 def _reference(group: Any) -> str:
     if not isinstance(group, str):
-        raise InvalidInput(f"expected group_ids to be texts, got {group!r:.80} ({type(group).__name__}); use str(…)")
+        raise InvalidInput(
+            f"expected group_ids to be texts, got {group!r:.80} "
+            f"({type(group).__name__}); use str(…)"
+        )
     return _GROUPED + group

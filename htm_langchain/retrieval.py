@@ -8,7 +8,10 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import Any
 
-from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
+from langchain_core.callbacks import (
+    AsyncCallbackManagerForRetrieverRun,
+    CallbackManagerForRetrieverRun,
+)
 from langchain_core.documents import Document
 from langchain_core.messages import AnyMessage, BaseMessage
 from langchain_core.retrievers import BaseRetriever, LangSmithRetrieverParams
@@ -30,7 +33,14 @@ from htm_core.prompt.scope import scope_of
 from .conversation import Conversation, TurnContext
 from .messages import is_from_person, words_of
 from .option_sets import PromptOptions
-from .options import SCOPES, check_choice, check_recall_limit, check_rewrite, check_score, check_timeout
+from .options import (
+    SCOPES,
+    check_choice,
+    check_recall_limit,
+    check_rewrite,
+    check_score,
+    check_timeout,
+)
 from .persist import brief
 from .retriever import documents
 from .rewriting import Rewrite, aqueries_of, best_of, queries_of
@@ -44,11 +54,13 @@ RUN: RunnableConfig = {"run_name": "htm_recall"}
 
 @dataclass(frozen=True, slots=True)
 class PromptRecall:
-    """Recall for a prompt, by `choices`, with at least `min_score` and `min_trust`, within `timeout` seconds.
+    """Recall for a prompt, by `choices`, with at least `min_score` and `min_trust`, within
+    `timeout` seconds.
 
-    Without a `scope` recall looks at everything of a known user, and only at the session where no user is known.
-    `restore` adds what the log has from before. `rewrite` writes the queries; without it, a question that leans on earlier ones is
-    asked with these. Recall never raises: what fails is logged, and nothing is added.
+    Without a `scope` recall looks at everything of a known user, and only at the session where no
+    user is known. `restore` adds what the log has from before. `rewrite` writes the queries;
+    without it, a question that leans on earlier ones is asked with these. Recall never raises: what
+    fails is logged, and nothing is added.
     """
 
     choices: Choices
@@ -61,7 +73,9 @@ class PromptRecall:
     profile_budget: int = 0
 
     def of_run(self, runtime: Any) -> PromptRecall:
-        """This recall, narrowed by what a run chooses; raises `InvalidInput` for what recall would refuse."""
+        """This recall, narrowed by what a run chooses; raises `InvalidInput` for what recall would
+        refuse.
+        """
         return replace(self, choices=chosen(runtime, self.choices))
 
     def context(
@@ -72,10 +86,11 @@ class PromptRecall:
         began_with: str | None = None,
         restores: bool = True,
     ) -> TurnContext:
-        """Return what memory adds to the last question among messages; recalled once, however often this is called.
+        """Return what memory adds to the last question among messages; recalled once, however often
+        this is called.
 
-        `began_with` is the message with which the messages' thread began, where the log is shown before it. `restores` is
-        false where the messages are all that the thread is to have.
+        `began_with` is the message with which the messages' thread began, where the log is shown
+        before it. `restores` is false where the messages are all that the thread is to have.
         """
         key, question = last_question(messages)
         of = (key, question, self.choices, forgettings(conversation.memory))
@@ -89,14 +104,22 @@ class PromptRecall:
                 except Exception as error:
                     _nothing(error)
             extra, deadline = len(messages) + len(earlier), conversation.deadline
-            recalled = self.recall(conversation.memory, question, [*earlier, *messages], extra=extra, deadline=deadline)
+            recalled = self.recall(
+                conversation.memory, question, [*earlier, *messages], extra=extra, deadline=deadline
+            )
             if read := self._profile_to_read(conversation):
                 try:
                     deadline.run(read, step="recall")
                 except Exception as error:
                     _nothing(error)
             asked = self.asked(question, [*earlier, *messages])
-            known = TurnContext(recalled, earlier, self.choices.limit, shows_profile=self.shows_profile, question=asked)
+            known = TurnContext(
+                recalled,
+                earlier,
+                self.choices.limit,
+                shows_profile=self.shows_profile,
+                question=asked,
+            )
             conversation.last = (of, known)
         return known
 
@@ -111,7 +134,9 @@ class PromptRecall:
 
     @property
     def shows_profile(self) -> bool:
-        """True if a request shows what is known of the user: not where recall is kept to a session, or narrowed."""
+        """True if a request shows what is known of the user: not where recall is kept to a session,
+        or narrowed.
+        """
         return self.profile_budget > 0 and self.scope != "session" and is_shown_with(self.choices)
 
     async def acontext(
@@ -131,7 +156,9 @@ class PromptRecall:
             boundary = self._boundary(conversation, messages, began_with) if restores else None
             if boundary is not None:
                 try:
-                    earlier = await conversation.deadline.arun(lambda: conversation.earlier(boundary))
+                    earlier = await conversation.deadline.arun(
+                        lambda: conversation.earlier(boundary)
+                    )
                 except Exception as error:
                     _nothing(error)
             extra, deadline = len(messages) + len(earlier), conversation.deadline
@@ -144,7 +171,13 @@ class PromptRecall:
                 except Exception as error:
                     _nothing(error)
             asked = self.asked(question, [*earlier, *messages])
-            known = TurnContext(recalled, earlier, self.choices.limit, shows_profile=self.shows_profile, question=asked)
+            known = TurnContext(
+                recalled,
+                earlier,
+                self.choices.limit,
+                shows_profile=self.shows_profile,
+                question=asked,
+            )
             conversation.last = (of, known)
         return known
 
@@ -157,14 +190,19 @@ class PromptRecall:
         deadline: Deadline | None = None,
         extra: int = EXTRA_HITS,
     ) -> Sequence[Document]:
-        """Recall memories, as the run `htm_recall`: up to `extra` more than the limit, for what is shown anyway.
+        """Recall memories, as the run `htm_recall`: up to `extra` more than the limit, for what is
+        shown anyway.
 
         `deadline` is the turn's; by default recall is a turn of its own.
         """
         if not question.strip() or not self.choices.limit:
             return ()
         deadline = deadline or Deadline(memory, timeout=self.timeout)
-        queries = queries_of(self.rewrite, question, messages, seconds=deadline.left) if self.rewrite else [question]
+        queries = (
+            queries_of(self.rewrite, question, messages, seconds=deadline.left)
+            if self.rewrite
+            else [question]
+        )
         try:
             retriever = self._retriever(memory, deadline, extra, question, messages)
             return best_of([retriever.invoke(query, RUN) for query in queries])
@@ -194,7 +232,9 @@ class PromptRecall:
             return _nothing(error)
 
     def asked(self, question: str, messages: Sequence[AnyMessage]) -> str:
-        """Return a question with what it leans on, for whoever looks for the part of a memory that answers it."""
+        """Return a question with what it leans on, for whoever looks for the part of a memory that
+        answers it.
+        """
         return question if self.rewrite else in_full(question, _said_before(question, messages))
 
     def _boundary(
@@ -203,7 +243,12 @@ class PromptRecall:
         return conversation.boundary(messages, began_with=began_with) if self.restore else None
 
     def _retriever(
-        self, memory: Memory, deadline: Deadline, extra: int, question: str, messages: Sequence[BaseMessage]
+        self,
+        memory: Memory,
+        deadline: Deadline,
+        extra: int,
+        question: str,
+        messages: Sequence[BaseMessage],
     ) -> TimeoutRetriever:
         return TimeoutRetriever(
             memory=memory,
@@ -225,7 +270,8 @@ def prompt_recall(
     """Recall by the options of a component; raises `InvalidInput` for those that cannot work."""
     return PromptRecall(
         choices=check_choices(
-            limit=check_recall_limit(options["limit"], options["recall_limit"]), **part(MemoryFilters, options)
+            limit=check_recall_limit(options["limit"], options["recall_limit"]),
+            **part(MemoryFilters, options),
         ),
         min_score=check_score(options["min_score"]),
         min_trust=check_min_trust(options["min_trust"]),
@@ -238,7 +284,9 @@ def prompt_recall(
 
 
 class TimeoutRetriever(BaseRetriever):
-    """Recall within `timeout` seconds and a turn's deadline; after that it raises `TimeoutError`, and the recall ends by itself."""
+    """Recall within `timeout` seconds and a turn's deadline; after that it raises `TimeoutError`,
+    and the recall ends by itself.
+    """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
 
@@ -259,7 +307,9 @@ class TimeoutRetriever(BaseRetriever):
         *,
         run_manager: CallbackManagerForRetrieverRun,  # noqa: ARG002 - LangChain passes it by name
     ) -> list[Document]:
-        return documents(self.deadline.run(lambda: self._recall(query), step="recall", at_most=self.timeout))
+        return documents(
+            self.deadline.run(lambda: self._recall(query), step="recall", at_most=self.timeout)
+        )
 
     async def _aget_relevant_documents(
         self,
@@ -267,7 +317,11 @@ class TimeoutRetriever(BaseRetriever):
         *,
         run_manager: AsyncCallbackManagerForRetrieverRun,  # noqa: ARG002 - LangChain passes it by name
     ) -> list[Document]:
-        return documents(await self.deadline.arun(lambda: self._recall(query), step="recall", at_most=self.timeout))
+        return documents(
+            await self.deadline.arun(
+                lambda: self._recall(query), step="recall", at_most=self.timeout
+            )
+        )
 
     def _recall(self, query: str) -> Recall:
         result = recall_or_overview(
@@ -293,7 +347,9 @@ def _speaker_of(messages: Sequence[BaseMessage]) -> str | None:
 
 
 def _said_before(question: str, messages: Sequence[BaseMessage]) -> list[SaidBefore]:
-    """Return what persons and the model said before the last message of a person, oldest first, for a question that leans on it."""
+    """Return what persons and the model said before the last message of a person, oldest first, for
+    a question that leans on it.
+    """
     if not asks_further(question):
         return []
     last = max((place for place, each in enumerate(messages) if is_from_person(each)), default=0)
@@ -305,10 +361,12 @@ def _said_before(question: str, messages: Sequence[BaseMessage]) -> list[SaidBef
 
 
 def last_question(messages: Sequence[BaseMessage]) -> tuple[object, str]:
-    """Return a key of the last message of a person, which tells it from others, and its words, which may be none.
+    """Return a key of the last message of a person, which tells it from others, and its words,
+    which may be none.
 
-    Messages that the same person sent right before it, up to three in all, are part of it: "Where is my boat?", "Thanks!". Where no
-    person speaks, as when results of tools come alone, the first message gives the key.
+    Messages that the same person sent right before it, up to three in all, are part of it: "Where
+    is my boat?", "Thanks!". Where no person speaks, as when results of tools come alone, the first
+    message gives the key.
     """
     at = max((place for place, each in enumerate(messages) if is_from_person(each)), default=None)
     if at is None:

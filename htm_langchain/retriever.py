@@ -7,7 +7,10 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, Self
 
-from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
+from langchain_core.callbacks import (
+    AsyncCallbackManagerForRetrieverRun,
+    CallbackManagerForRetrieverRun,
+)
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever, LangSmithRetrieverParams
 from langchain_core.runnables import RunnableConfig, ensure_config
@@ -25,7 +28,8 @@ from .scope import chosen, memory_of, run_of
 
 # Beside what is known of a hit: what an overview's messages are (see `htm_core.prompt.overview`).
 OVERVIEW = "overview"
-# What else an option is called: in the constructor, where `tags` are LangChain's own, and in a call.
+# What else an option is called: in the constructor, where `tags` are LangChain's own, and in a
+# call.
 _FIELDS = {"limit": "k"}
 _ARGUMENTS = {"k": "limit", "tagged": "tags"}
 
@@ -33,34 +37,39 @@ _ARGUMENTS = {"k": "limit", "tagged": "tags"}
 class HTMRetriever(BaseRetriever):
     """Retrieve what a memory knows about a query, as documents.
 
-    Whose memory that is each run says, as for `HTMMemoryMiddleware`: the context's `user_id`, the server's identity or the
-    config's `user_id`, and its thread as the session; else the memory's own. Reading writes nothing.
+    Whose memory that is each run says, as for `HTMMemoryMiddleware`: the context's `user_id`, the
+    server's identity or the config's `user_id`, and its thread as the session; else the memory's
+    own. Reading writes nothing.
 
     Args:
         memory: The memory.
         k: Documents at most, 10 by default, up to 1,000. `limit` is accepted as well.
         tagged: Tags that a memory must have, all of them. (`tags` are LangChain's own, for traces.)
-        mode, scope, where, timeframe, as_of, valid_at, sources, min_trust, robot, session, min_score, budget: As in
+        mode, scope, where, timeframe, as_of, valid_at, sources, min_trust, robot, session,
+        min_score, budget: As in
             `Memory.recall`, whose options `htm_core.RecallOptions` describes.
         hold: Whether hits go into working memory, and count as used. False by default.
-        tenant: Another tenant than the memory's own, as for `HTMMemoryMiddleware`. By default a run cannot choose one.
-        trust_context: Whether a run's context and configuration may name another user and session than the server's, as for
+        tenant: Another tenant than the memory's own, as for `HTMMemoryMiddleware`. By default a run
+        cannot choose one. trust_context: Whether a run's context and configuration may name another
+        user and session than the server's, as for
             `HTMMemoryMiddleware`; False by default.
         only: Keeps the hits of which it is true.
 
-    `invoke` takes `where`, `tags`, `timeframe` and `limit` (or `k`) for one call, and so does the run's context or
-    `configurable`. They narrow the retriever's own: both filters hold, and all tags; a timeframe and a limit replace it.
+    `invoke` takes `where`, `tags`, `timeframe` and `limit` (or `k`) for one call, and so does the
+    run's context or `configurable`. They narrow the retriever's own: both filters hold, and all
+    tags; a timeframe and a limit replace it.
 
-    `Document.metadata["htm"]` holds the hit's score, rank, ranks by vector and by text, best passage, and who said it when
-    in which session. The rest of the metadata is the memory's own. The memory itself is never serialised, so no address and
-    no password is.
+    `Document.metadata["htm"]` holds the hit's score, rank, ranks by vector and by text, best
+    passage, and who said it when in which session. The rest of the metadata is the memory's own.
+    The memory itself is never serialised, so no address and no password is.
 
-    Raises `InvalidInput` for what recall cannot work with, `StorageError`, and `ModelError` for mode="vector" without a
-    working embedder.
+    Raises `InvalidInput` for what recall cannot work with, `StorageError`, and `ModelError` for
+    mode="vector" without a working embedder.
 
         retriever = HTMRetriever(memory=Memory("atlas"), k=5)
         ann = {"configurable": {"user_id": "ann"}}
-        documents = retriever.invoke("Which port does the API use?", ann, where={"kind": "fact"}, timeframe="last week")
+        documents = retriever.invoke("Which port does the API use?", ann, where={"kind": "fact"},
+        timeframe="last week")
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
@@ -85,9 +94,14 @@ class HTMRetriever(BaseRetriever):
         default=None, ge=0, description="tokens of the best whole hits at most; None is no limit"
     )
     hold: bool = False
-    tenant: Any = Field(default=None, exclude=True, description="another tenant than the memory's, where it is allowed")
+    tenant: Any = Field(
+        default=None,
+        exclude=True,
+        description="another tenant than the memory's, where it is allowed",
+    )
     trust_context: bool = Field(
-        default=False, description="whether a run may name another user and session than the server's"
+        default=False,
+        description="whether a run may name another user and session than the server's",
     )
     only: Callable[[Hit], bool] | None = Field(
         default=None, exclude=True, description="keep only hits of which this is true"
@@ -104,22 +118,28 @@ class HTMRetriever(BaseRetriever):
         check_tenant(self.tenant)
         return self
 
-    def invoke(self, input: str, config: RunnableConfig | None = None, **kwargs: Any) -> list[Document]:
+    def invoke(
+        self, input: str, config: RunnableConfig | None = None, **kwargs: Any
+    ) -> list[Document]:
         """Recall what memory knows about a query, best first.
 
         Args:
             input: The query.
             config: The run's configuration; its `configurable` says whose memory it is.
-            kwargs: `where`, `tags`, `timeframe`, `as_of`, `valid_at`, `sources`, `min_trust` and `limit` (or `k`) of this call.
+            kwargs: `where`, `tags`, `timeframe`, `as_of`, `valid_at`, `sources`, `min_trust` and
+            `limit` (or `k`) of this call.
 
         Raises `InvalidInput`, `StorageError` and `ModelError`.
 
-            retriever.invoke("Which port?", {"configurable": {"user_id": "ann"}}, where={"project": "atlas"})
+            retriever.invoke("Which port?", {"configurable": {"user_id": "ann"}}, where={"project":
+            "atlas"})
         """
         full = ensure_config(config)
         return super().invoke(input, full, **kwargs, run=run_of(full))
 
-    async def ainvoke(self, input: str, config: RunnableConfig | None = None, **kwargs: Any) -> list[Document]:
+    async def ainvoke(
+        self, input: str, config: RunnableConfig | None = None, **kwargs: Any
+    ) -> list[Document]:
         """`invoke`, awaited."""
         full = ensure_config(config)
         return await super().ainvoke(input, full, **kwargs, run=run_of(full))
@@ -155,11 +175,15 @@ class HTMRetriever(BaseRetriever):
         return memory_of(self.memory, run, tenant=self.tenant, trust_context=self.trust_context)
 
     def _choices(self) -> Choices:
-        own = {name: getattr(self, name) for name in RecallFilters.__annotations__ if name != "tags"}
+        own = {
+            name: getattr(self, name) for name in RecallFilters.__annotations__ if name != "tags"
+        }
         return check_choices(limit=self.k, tags=self.tagged, **own, least=1)
 
     def _recall_arguments(self, run: Any, options: Mapping[str, Any]) -> dict[str, Any]:
-        own = one_name({name: value for name, value in options.items() if name != "verbose"}, _ARGUMENTS)
+        own = one_name(
+            {name: value for name, value in options.items() if name != "verbose"}, _ARGUMENTS
+        )
         check_known(own, NAMES, what="options of invoke")
         choices = chosen(run, self._choices()).narrowed(own)
         return {
@@ -172,7 +196,11 @@ class HTMRetriever(BaseRetriever):
         }
 
     def _documents(self, result: Recall) -> list[Document]:
-        kept = result if self.only is None else replace(result, hits=tuple(hit for hit in result if self.only(hit)))
+        kept = (
+            result
+            if self.only is None
+            else replace(result, hits=tuple(hit for hit in result if self.only(hit)))
+        )
         return documents(kept)
 
     def _get_ls_params(self, **_kwargs: Any) -> LangSmithRetrieverParams:

@@ -1,4 +1,6 @@
-"""Queries of a question to memory: the question itself, or what a `rewrite=` callable makes of it."""
+"""Queries of a question to memory: the question itself, or what a `rewrite=` callable
+makes of it.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,8 @@ from .retriever import OVERVIEW
 
 _log = logging.getLogger("htm.langchain")
 
-# What a callable of the question and the messages answers: a query, several, or None for the question as it is.
+# What a callable of the question and the messages answers: a query, several, or None for the
+# question as it is.
 Written: TypeAlias = str | Sequence[str] | None
 Rewrite: TypeAlias = Callable[[str, Sequence[AnyMessage]], Written | Awaitable[Written]]
 
@@ -35,16 +38,22 @@ LONGEST = 3_600.0
 def queries_of(
     rewrite: Rewrite, question: str, messages: Sequence[AnyMessage], *, seconds: float | None
 ) -> Sequence[str]:
-    """The queries for a question, as the run `htm_rewrite`; the question itself when rewriting fails or takes too long."""
+    """The queries for a question, as the run `htm_rewrite`; the question itself when rewriting
+    fails or takes too long.
+    """
 
     def write() -> Written:
-        """Call it; a coroutine runs on an event loop of its own, in the thread that waits for it."""
+        """Call it; a coroutine runs on an event loop of its own, in the thread that
+        waits for it.
+        """
         answer = rewrite(question, messages)
         return asyncio.run(_awaited(answer)) if inspect.isawaitable(answer) else answer
 
     def write_in_time(_: str) -> Written:
         """Call it within its time."""
-        return within(LONGEST if seconds is None else seconds, write, client=("rewrite", id(rewrite)))
+        return within(
+            LONGEST if seconds is None else seconds, write, client=("rewrite", id(rewrite))
+        )
 
     try:
         answer = RunnableLambda(write_in_time, name=RUN).invoke(question)
@@ -60,10 +69,13 @@ async def aqueries_of(
 
     async def write(_: str) -> Written:
         """Call it within its time."""
-        if inspect.iscoroutinefunction(rewrite) or inspect.iscoroutinefunction(getattr(rewrite, "__call__", None)):  # noqa: B004 - asks whether calling it awaits
+        called = getattr(rewrite, "__call__", None)  # noqa: B004 - asks whether calling it awaits
+        if inspect.iscoroutinefunction(rewrite) or inspect.iscoroutinefunction(called):
             async with asyncio.timeout(seconds):
                 return await cast(Awaitable[Written], rewrite(question, messages))
-        answer = await awithin(seconds, lambda: rewrite(question, messages), client=("rewrite", id(rewrite)))
+        answer = await awithin(
+            seconds, lambda: rewrite(question, messages), client=("rewrite", id(rewrite))
+        )
         async with asyncio.timeout(seconds):
             return await answer if inspect.isawaitable(answer) else answer
 
@@ -75,7 +87,8 @@ async def aqueries_of(
 
 
 def best_of(results: Sequence[Sequence[Document]]) -> Sequence[Document]:
-    """Merge the results of several queries, each memory once: first what stands high for most of them.
+    """Merge the results of several queries, each memory once: first what stands high for most of
+    them.
 
     Where one of them asked for an overview, it is that: its messages stand in their order.
     """
@@ -102,7 +115,8 @@ def _checked(answer: Any, question: str) -> Sequence[str]:
         return [question]
     if not isinstance(written, list | tuple) or not all(isinstance(each, str) for each in written):
         _log.warning(
-            "rewrite= was expected to answer a text, a list of texts or None, got %s; the question itself is asked",
+            "rewrite= was expected to answer a text, a list of texts or None, got %s; the "
+            "question itself is asked",
             type(answer).__name__,
         )
         return [question]

@@ -1,6 +1,8 @@
-"""Inputs of runs, where those within them cannot see them: an agent in a graph, and a history that is loaded.
+"""Inputs of runs, where those within them cannot see them: an agent in a graph, and a history that
+is loaded.
 
-So an agent can tell the user's words from the graph's prompts, and a history knows the question that it is loaded for.
+So an agent can tell the user's words from the graph's prompts, and a history knows the question
+that it is loaded for.
 """
 
 from __future__ import annotations
@@ -20,7 +22,8 @@ from htm_core.prompt.held import LastUsed
 
 from .messages import is_from_person
 
-# For so many runs it is known here what the outermost one was given; how deep, and at how many values, an input is looked at.
+# For so many runs it is known here what the outermost one was given; how deep, and at how many
+# values, an input is looked at.
 MAX_RUNS = 10_000
 # The name of the run in which `RunnableWithMessageHistory` reads a history.
 LOADING = "load_history"
@@ -38,7 +41,9 @@ class Given:
     __slots__ = ("_first_step", "_graph", "_values", "is_awaited", "is_resumed")
 
     def __init__(self, *, is_awaited: bool, is_resumed: bool) -> None:
-        """Note whether the input is still to come, as while a chain streams it, and whether an earlier run is resumed."""
+        """Note whether the input is still to come, as while a chain streams it, and whether an
+        earlier run is resumed.
+        """
         self._values: set[str] = set()
         self._first_step: Any = None
         self._graph: UUID | None = None
@@ -74,35 +79,56 @@ class Given:
             self.add(vars(value), depth=depth + 1)
 
     def add_step(self, state: Any, metadata: Mapping[str, Any], *, graph: UUID | None) -> None:
-        """Take the messages with which the outermost graph begins: with a checkpointer it has earlier ones too."""
-        step, space = metadata.get("langgraph_step"), str(metadata.get("langgraph_checkpoint_ns") or "")
-        if step is None or "|" in space or (self._first_step is not None and step != self._first_step):
+        """Take the messages with which the outermost graph begins: with a checkpointer it has
+        earlier ones too.
+        """
+        step, space = (
+            metadata.get("langgraph_step"),
+            str(metadata.get("langgraph_checkpoint_ns") or ""),
+        )
+        if (
+            step is None
+            or "|" in space
+            or (self._first_step is not None and step != self._first_step)
+        ):
             return
         if self._first_step is None:
             self._graph = graph
         self._first_step = step
-        # Of a run that is resumed, the words were given to the run before. What a graph sends by `Send` it may have written.
+        # Of a run that is resumed, the words were given to the run before. What a graph sends by
+        # `Send` it may have written.
         is_given_before = (
-            self.is_resumed and graph == self._graph and PUSHED not in metadata.get("langgraph_triggers", ())
+            self.is_resumed
+            and graph == self._graph
+            and PUSHED not in metadata.get("langgraph_triggers", ())
         )
         values = (
-            state.values() if isinstance(state, Mapping) else vars(state).values() if hasattr(state, "__dict__") else ()
+            state.values()
+            if isinstance(state, Mapping)
+            else vars(state).values()
+            if hasattr(state, "__dict__")
+            else ()
         )
         for item in values:
             if isinstance(item, Sequence) and item and isinstance(item[0], BaseMessage):
                 self._values.update(message.id for message in item if message.id)
                 if is_given_before:
-                    self._values.update(str(message.text) for message in item if is_from_person(message))
+                    self._values.update(
+                        str(message.text) for message in item if is_from_person(message)
+                    )
 
 
 class RunInputs(BaseCallbackHandler):
-    """Notes for each run of this process what its outermost run was given, until the run ends. It changes nothing.
+    """Notes for each run of this process what its outermost run was given, until the run ends. It
+    changes nothing.
 
     For the runs that load a history it also notes what they were given themselves.
     """
 
     run_inline = True
-    ignore_agent = ignore_chat_model = ignore_custom_event = ignore_llm = ignore_retriever = ignore_retry = True
+    ignore_agent = ignore_chat_model = ignore_custom_event = ignore_llm = ignore_retriever = (
+        ignore_retry
+    ) = True
 
     def __init__(self) -> None:
         self._known = LastUsed[UUID, Given](MAX_RUNS)
@@ -131,7 +157,9 @@ class RunInputs(BaseCallbackHandler):
         """Note what an outermost run is given, and to which one an inner run belongs."""
         run_input = self.of(parent_run_id)
         if run_input is None:
-            is_resumed = inputs is None or (type(inputs).__name__ == "Command" and hasattr(inputs, "resume"))
+            is_resumed = inputs is None or (
+                type(inputs).__name__ == "Command" and hasattr(inputs, "resume")
+            )
             run_input = Given(is_awaited=inputs == NOT_GIVEN, is_resumed=is_resumed)
             if not run_input.is_awaited and not is_resumed:
                 run_input.add(inputs)
@@ -172,7 +200,9 @@ def note_inputs() -> None:
 
 
 def is_prompted(messages: Sequence[BaseMessage]) -> bool:
-    """True if all that persons seem to say to the agent that runs are prompts of the graph that called it."""
+    """True if all that persons seem to say to the agent that runs are prompts of the graph that
+    called it.
+    """
     run_input, spoken = _given(), [each for each in messages if is_from_person(each)]
     return run_input is not None and bool(spoken) and not any(map(run_input.has, spoken))
 
@@ -180,11 +210,17 @@ def is_prompted(messages: Sequence[BaseMessage]) -> bool:
 def without_prompts(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
     """Messages without those of a person that a graph has written."""
     run_input = _given()
-    return [each for each in messages if run_input is None or not is_from_person(each) or run_input.has(each)]
+    return [
+        each
+        for each in messages
+        if run_input is None or not is_from_person(each) or run_input.has(each)
+    ]
 
 
 def present_run() -> object | None:
-    """Return an object that stands for the outermost run that is going on: the same until it ends; None where it is not known."""
+    """Return an object that stands for the outermost run that is going on: the same until it ends;
+    None where it is not known.
+    """
     return _given()
 
 

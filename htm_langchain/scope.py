@@ -1,8 +1,9 @@
 """The user and the session that a run of LangChain is about.
 
-What the server knows outranks what a caller says. The server knows the user that LangGraph Server has authenticated, the user
-of the memory itself, and the thread that the run is in. A context and a configuration say what their writer likes: they count
-where the server knows nothing, or where the developer trusts them.
+What the server knows outranks what a caller says. The server knows the user that LangGraph Server
+has authenticated, the user of the memory itself, and the thread that the run is in. A context and a
+configuration say what their writer likes: they count where the server knows nothing, or where the
+developer trusts them.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ from htm_core.prompt.scope import known_timezone, memory_for
 
 _log = logging.getLogger("htm.langchain")
 
-# A name, or what finds one: for agents a callable of the runtime, for chains one of the run's configuration.
+# A name, or what finds one: for agents a callable of the runtime, for chains one of the run's
+# configuration.
 NameSource = str | Callable[[Any], str | None] | None
 
 # A name, what finds one, or the names that a run may choose from.
@@ -37,22 +39,31 @@ MAX_LOGGED = 10_000
 AUTHENTICATED, AUTHENTICATED_ID = "langgraph_auth_user", "langgraph_auth_user_id"
 SERVER = "langgraph_api"  # its module, which is imported wherever the server runs a graph
 
-# The node of `create_agent` that runs tools. An agent that is called within it was called by another agent.
+# The node of `create_agent` that runs tools. An agent that is called within it was called by
+# another agent.
 TOOLS_NODE = "tools"
 
 
 def user_of(
-    runtime: Any, *, source: NameSource, own: str | None, noted: str | None = None, trust_context: bool = False
+    runtime: Any,
+    *,
+    source: NameSource,
+    own: str | None,
+    noted: str | None = None,
+    trust_context: bool = False,
 ) -> str | None:
-    """The user of a run: `source`, else who the server says it is, else whom the run names, else `noted`.
+    """The user of a run: `source`, else who the server says it is, else whom the run names, else
+    `noted`.
 
-    The server says it by the user that it has authenticated, or by the memory's `own` user. A run that names another one, in
-    its context or its configuration, is that user's only with `trust_context`; else an error is logged. `runtime` is
-    LangGraph's `Runtime`, anything like it, or None. Raises `InvalidInput` for a name that is reserved for sessions without
-    a user.
+    The server says it by the user that it has authenticated, or by the memory's `own` user. A run
+    that names another one, in its context or its configuration, is that user's only with
+    `trust_context`; else an error is logged. `runtime` is LangGraph's `Runtime`, anything like it,
+    or None. Raises `InvalidInput` for a name that is reserved for sessions without a user.
     """
     if source is not None:
-        return check_not_reserved(text_or_none(source(runtime) if callable(source) else source)) or own
+        return (
+            check_not_reserved(text_or_none(source(runtime) if callable(source) else source)) or own
+        )
     in_context = _field(getattr(runtime, "context", None), "user_id")
     in_config = _field(_configurable(runtime), "user_id")
     authenticated = check_not_reserved(authenticated_user(runtime))
@@ -68,12 +79,15 @@ def user_of(
 def authenticated_user(runtime: Any) -> str | None:
     """The identity of the user that LangGraph Server has authenticated; None where it has none.
 
-    The server hands a run its user as an object, which no client's JSON can be. What JSON can say counts only in the server
-    itself, which refuses these keys in a request. LangGraph makes its `server_info` of the same configuration, so that having
-    one proves nothing.
+    The server hands a run its user as an object, which no client's JSON can be. What JSON can say
+    counts only in the server itself, which refuses these keys in a request. LangGraph makes its
+    `server_info` of the same configuration, so that having one proves nothing.
     """
     configurable = _configurable(runtime)
-    users = (getattr(getattr(runtime, "server_info", None), "user", None), configurable.get(AUTHENTICATED))
+    users = (
+        getattr(getattr(runtime, "server_info", None), "user", None),
+        configurable.get(AUTHENTICATED),
+    )
     verified = filter(None, (text_or_none(_attribute(user, "identity")) for user in users))
     return next(verified, None) or (_claimed_user(configurable) if SERVER in sys.modules else None)
 
@@ -81,7 +95,9 @@ def authenticated_user(runtime: Any) -> str | None:
 def _claimed_user(configurable: Mapping[str, Any]) -> str | None:
     """The identity that a configuration claims by what JSON can say."""
     user = configurable.get(AUTHENTICATED)
-    return (_field(user, "identity") if isinstance(user, Mapping) else None) or _field(configurable, AUTHENTICATED_ID)
+    return (_field(user, "identity") if isinstance(user, Mapping) else None) or _field(
+        configurable, AUTHENTICATED_ID
+    )
 
 
 def may_choose_tenant(source: TenantSource) -> bool:
@@ -89,19 +105,25 @@ def may_choose_tenant(source: TenantSource) -> bool:
     return source is not None and not isinstance(source, str) and not callable(source)
 
 
-def tenant_of(runtime: Any, *, source: TenantSource, default: str, is_required: bool = False) -> str:
+def tenant_of(
+    runtime: Any, *, source: TenantSource, default: str, is_required: bool = False
+) -> str:
     """The tenant of a run: `default`, unless whoever made the component allows another one.
 
-    `source` is a name, a callable that finds one, or a collection of the names that a context or a configuration may choose
-    from. What these say without that has no effect, since a client may have written it: an error is logged. Raises
-    `InvalidInput` for a name that is not in the collection, and where one `is_required` and a run that may choose has none.
+    `source` is a name, a callable that finds one, or a collection of the names that a context or a
+    configuration may choose from. What these say without that has no effect, since a client may
+    have written it: an error is logged. Raises `InvalidInput` for a name that is not in the
+    collection, and where one `is_required` and a run that may choose has none.
     """
     if isinstance(source, str) or callable(source):
         return text_or_none(source(runtime) if callable(source) else source) or default
-    asked = _field(getattr(runtime, "context", None), "tenant") or _field(_configurable(runtime), "tenant")
+    asked = _field(getattr(runtime, "context", None), "tenant") or _field(
+        _configurable(runtime), "tenant"
+    )
     if asked is None and is_required and source is not None:
         raise InvalidInput(
-            "expected a tenant, since tenant= has several to choose from and nothing tells in which one the conversation "
+            "expected a tenant, since tenant= has several to choose from and nothing tells in "
+            "which one the conversation "
             "began, got none; name it in config['configurable']['tenant'] or in the context"
         )
     if asked is None or asked == default:
@@ -111,21 +133,26 @@ def tenant_of(runtime: Any, *, source: TenantSource, default: str, is_required: 
             "tenant",
             default,
             asked,
-            instead="give tenant= a callable, or the names that a run may choose from, if a run may choose",
+            instead="give tenant= a callable, or the names that a run may choose from, if a run "
+            "may choose",
         )
         return default
     if asked not in source:
         raise InvalidInput(
-            f"expected a tenant that this component may work for, got {asked!r:.80}; allow it by tenant="
+            f"expected a tenant that this component may work for, got {asked!r:.80}; allow it by "
+            "tenant="
         )
     return asked
 
 
-def session_of(runtime: Any, *, source: NameSource, default: str | None, trust_context: bool = False) -> str | None:
-    """The session of a run: `source`, else the run's thread, else `default`, the memory's own, else what the context names.
+def session_of(
+    runtime: Any, *, source: NameSource, default: str | None, trust_context: bool = False
+) -> str | None:
+    """The session of a run: `source`, else the run's thread, else `default`, the memory's own, else
+    what the context names.
 
-    A context that names another one than the thread's, or than the memory's own, counts only with `trust_context`; else an
-    error is logged.
+    A context that names another one than the thread's, or than the memory's own, counts only with
+    `trust_context`; else an error is logged.
     """
     if source is not None:
         return text_or_none(source(runtime) if callable(source) else source) or default
@@ -151,36 +178,54 @@ def memory_of(
     tenant: TenantSource = None,
     trust_context: bool = False,
 ) -> Memory:
-    """The memory of whoever is speaking in a run; where no user is known, that of the session alone.
+    """The memory of whoever is speaking in a run; where no user is known, that of the session
+    alone.
 
-    The state of a run holds what the middleware noted of it: its user and its tenant, where the run names none, and the name
-    of a session that has no other. Where neither user nor session can be found it is `memory` itself. Raises `InvalidInput`
-    for another tenant than the thread's.
+    The state of a run holds what the middleware noted of it: its user and its tenant, where the run
+    names none, and the name of a session that has no other. Where neither user nor session can be
+    found it is `memory` itself. Raises `InvalidInput` for another tenant than the thread's.
     """
     state = getattr(runtime, "state", None)
     noted = _field(state, "htm_tenant") if tenant is not None else None
     named = session_of(runtime, source=session, default=memory.session, trust_context=trust_context)
     return memory_for(
-        in_tenant(memory, tenant_of_thread(runtime, source=tenant, default=memory.tenant, noted=noted)),
-        user=user_of(runtime, source=user, own=memory.user, noted=_speaker(state), trust_context=trust_context),
+        in_tenant(
+            memory, tenant_of_thread(runtime, source=tenant, default=memory.tenant, noted=noted)
+        ),
+        user=user_of(
+            runtime,
+            source=user,
+            own=memory.user,
+            noted=_speaker(state),
+            trust_context=trust_context,
+        ),
         session=named or _field(state, "htm_session"),
         timezone=timezone_of(runtime),
     )
 
 
 def timezone_of(runtime: Any) -> str | None:
-    """Where the user of a run is, such as "Asia/Tokyo", as its context or its configuration says; None where neither does.
+    """Where the user of a run is, such as "Asia/Tokyo", as its context or its configuration says;
+    None where neither does.
 
     What is the name of no zone is left out, and the log says so once.
     """
-    zone = _field(getattr(runtime, "context", None), "timezone") or _field(_configurable(runtime), "timezone")
+    zone = _field(getattr(runtime, "context", None), "timezone") or _field(
+        _configurable(runtime), "timezone"
+    )
     return known_timezone(zone, log=_log)
 
 
 def tenant_of_thread(
-    runtime: Any, *, source: TenantSource, default: str, noted: str | None, is_required: bool = False
+    runtime: Any,
+    *,
+    source: TenantSource,
+    default: str,
+    noted: str | None,
+    is_required: bool = False,
 ) -> str:
-    """`tenant_of`, in a thread that began in the tenant `noted` and stays in it, also where a later run names none.
+    """`tenant_of`, in a thread that began in the tenant `noted` and stays in it, also where a later
+    run names none.
 
     Raises `InvalidInput` for another one.
     """
@@ -191,12 +236,16 @@ def tenant_of_thread(
         and noted not in cast("Collection[str]", source)
     ):
         raise InvalidInput(
-            f"expected a tenant that this component may work for, got {noted!r:.80}; allow it by tenant="
+            f"expected a tenant that this component may work for, got {noted!r:.80}; allow it by "
+            "tenant="
         )
-    tenant = tenant_of(runtime, source=source, default=noted or default, is_required=is_required and noted is None)
+    tenant = tenant_of(
+        runtime, source=source, default=noted or default, is_required=is_required and noted is None
+    )
     if noted is not None and tenant != noted:
         raise InvalidInput(
-            "expected the tenant in which the thread began, got another; use a thread of its own for each"
+            "expected the tenant in which the thread began, got another; use a thread of its own "
+            "for each"
         )
     return tenant
 
@@ -207,17 +256,22 @@ def in_tenant(memory: Memory, tenant: str) -> Memory:
 
 
 def chosen(runtime: Any, choices: Choices) -> Choices:
-    """A component's choices, narrowed by those of a run, by their names in its context or config (see `NAMES`).
+    """A component's choices, narrowed by those of a run, by their names in its context or config
+    (see `NAMES`).
 
     Raises `InvalidInput` for what recall would refuse.
     """
     context, configurable = getattr(runtime, "context", None), _configurable(runtime)
     own = {name: _choice(context, name) for name in NAMES}
-    return choices.narrowed({name: configurable.get(name) if own[name] is None else own[name] for name in NAMES})
+    return choices.narrowed(
+        {name: configurable.get(name) if own[name] is None else own[name] for name in NAMES}
+    )
 
 
 def run_of(config: RunnableConfig) -> Any:
-    """Return what is known of a run: its configuration, and what LangGraph's runtime around it knows, where there is one."""
+    """Return what is known of a run: its configuration, and what LangGraph's runtime around it
+    knows, where there is one.
+    """
     runtime = None
     if "langgraph.runtime" in sys.modules:
         from langgraph.runtime import get_runtime
@@ -229,7 +283,9 @@ def run_of(config: RunnableConfig) -> Any:
 
 
 def subagent_of(runtime: Any) -> str | None:
-    """The name of the agent that runs, if a tool of another agent called it; None for an agent of its own."""
+    """The name of the agent that runs, if a tool of another agent called it; None for an agent of
+    its own.
+    """
     callers = [part.partition(":")[0] for part in _namespace(runtime).split("|")[:-1]]
     return agent_name() if TOOLS_NODE in callers else None
 
@@ -240,7 +296,9 @@ def agent_name() -> str:
 
 
 def is_nested(runtime: Any) -> bool:
-    """True if the agent that runs was called within a graph: it is a node of it, or a node or a tool called it."""
+    """True if the agent that runs was called within a graph: it is a node of it, or a node or a
+    tool called it.
+    """
     return "|" in _namespace(runtime)
 
 
@@ -252,7 +310,9 @@ def caller_of(runtime: Any) -> str:
 def check_not_reserved(user: str | None) -> str | None:
     """A user's name; raises `InvalidInput` for one that is reserved for sessions without a user."""
     if user is not None and is_anonymous(user):
-        raise InvalidInput(f"expected a user's own name, got {user!r}, which is kept for sessions without a user")
+        raise InvalidInput(
+            f"expected a user's own name, got {user!r}, which is kept for sessions without a user"
+        )
     return user
 
 
@@ -273,26 +333,42 @@ def check_same_session(verified: str, *named: str | None) -> None:
 
 
 def _check_same(what: str, verified: str, *named: str | None) -> None:
-    other = next((each for each in named if each is not None and normal_form(each) != normal_form(verified)), None)
+    other = next(
+        (each for each in named if each is not None and normal_form(each) != normal_form(verified)),
+        None,
+    )
     if other is not None:
-        _log_mismatch(what, verified, other, instead="pass trust_context=True if nobody but the server writes them")
+        _log_mismatch(
+            what,
+            verified,
+            other,
+            instead="pass trust_context=True if nobody but the server writes them",
+        )
 
 
 def _log_mismatch(what: str, verified: str, other: str, *, instead: str) -> None:
-    """Log that a run named somebody else: once for each name of the server's, so that a caller cannot fill the log."""
+    """Log that a run named somebody else: once for each name of the server's, so that a caller
+    cannot fill the log.
+    """
     with _logging:
         is_known = (what, verified) in _logged
         _logged[what, verified] = None
     if not is_known:
         _log.error(
-            "a run names the %s %.80r in its context or its configuration, and the server says %.80r: it works for the "
-            "server's; what a caller writes there is not trusted; %s", what, other, verified, instead,
-        )  # fmt: skip
+            "a run names the %s %.80r in its context or its configuration, and the server says "
+            "%.80r: it works for the "
+            "server's; what a caller writes there is not trusted; %s",
+            what,
+            other,
+            verified,
+            instead,
+        )
 
 
 def _attribute(source: Any, name: str) -> Any:
     """An attribute of the server's user; None where it has none."""
-    with contextlib.suppress(AttributeError, NotImplementedError, KeyError):  # Starlette's user without a name
+    # Starlette's user without a name
+    with contextlib.suppress(AttributeError, NotImplementedError, KeyError):
         return getattr(source, name)
     return None
 
@@ -327,8 +403,11 @@ def _speaker(state: Any) -> str | None:
     note = state.get("htm_thread") if isinstance(state, Mapping) else None
     if not isinstance(note, Mapping):
         return None
-    return text_or_none(note["user"] if "user" in note else note["speakers"][-1][0])  # as 0.1 wrote it
+    # as 0.1 wrote it
+    return text_or_none(note["user"] if "user" in note else note["speakers"][-1][0])
 
 
 def _field(source: Any, name: str) -> str | None:
-    return text_or_none(source.get(name) if isinstance(source, Mapping) else getattr(source, name, None))
+    return text_or_none(
+        source.get(name) if isinstance(source, Mapping) else getattr(source, name, None)
+    )

@@ -1,4 +1,6 @@
-"""Filters from a model's structured query: for LangChain's `SelfQueryRetriever` over a `HTMVectorStore`."""
+"""Filters from a model's structured query: for LangChain's `SelfQueryRetriever` over a
+`HTMVectorStore`.
+"""
 
 from __future__ import annotations
 
@@ -6,31 +8,43 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
-from langchain_core.structured_query import Comparator, Comparison, Operation, Operator, StructuredQuery, Visitor
+from langchain_core.structured_query import (
+    Comparator,
+    Comparison,
+    Operation,
+    Operator,
+    StructuredQuery,
+    Visitor,
+)
 
 from htm_core import InvalidInput
 
 Filter = dict[str, Any]
 
 _SIGNS = {
-    Comparator.EQ: "$eq", Comparator.NE: "$ne", Comparator.GT: "$gt", Comparator.GTE: "$gte", Comparator.LT: "$lt",
-    Comparator.LTE: "$lte", Comparator.CONTAIN: "$contains", Comparator.IN: "$in", Comparator.NIN: "$nin",
+    Comparator.EQ: "$eq", Comparator.NE: "$ne", Comparator.GT: "$gt", Comparator.GTE: "$gte",
+    Comparator.LT: "$lt", Comparator.LTE: "$lte", Comparator.CONTAIN: "$contains",
+    Comparator.IN: "$in", Comparator.NIN: "$nin",
 }  # fmt: skip
 
 
 class HTMTranslator(Visitor):
-    """Translate a structured query into the search arguments of `HTMVectorStore`, with all comparators and operators.
+    """Translate a structured query into the search arguments of `HTMVectorStore`, with all
+    comparators and operators.
 
-    A day, as LangChain writes dates, is compared as a whole day, whether the metadata has a date or a time: "after 1 March"
-    does not find what is of that day. `like` looks in any letter case, for the text anywhere unless it has wildcards
-    (% for any text, _ for one character). `not` of several conditions holds when none of them does.
+    A day, as LangChain writes dates, is compared as a whole day, whether the metadata has a date or
+    a time: "after 1 March" does not find what is of that day. `like` looks in any letter case, for
+    the text anywhere unless it has wildcards (% for any text, _ for one character). `not` of
+    several conditions holds when none of them does.
 
-    It has no options. Raises `InvalidInput` for a value that cannot be compared, which `SelfQueryRetriever` passes on.
+    It has no options. Raises `InvalidInput` for a value that cannot be compared, which
+    `SelfQueryRetriever` passes on.
 
         from langchain_classic.retrievers.self_query.base import SelfQueryRetriever
 
         retriever = SelfQueryRetriever.from_llm(
-            model, store, "Manuals of a harbour", fields, structured_query_translator=HTMTranslator()
+            model, store, "Manuals of a harbour", fields,
+            structured_query_translator=HTMTranslator()
         )
     """
 
@@ -69,7 +83,9 @@ class HTMTranslator(Visitor):
             return {key: {_SIGNS[comparator]: [_plain(each) for each in values]}}
         return _compared(key, comparator, value)
 
-    def visit_structured_query(self, structured_query: StructuredQuery) -> tuple[str, dict[str, Any]]:
+    def visit_structured_query(
+        self, structured_query: StructuredQuery
+    ) -> tuple[str, dict[str, Any]]:
         """The query's words, and the arguments of a search; those are none without a filter.
 
         Args:
@@ -90,7 +106,9 @@ def _compared(key: str, comparator: Comparator, value: Any) -> Filter:
 
 
 def _next(day: date) -> str:
-    """The day after, as a text: ISO times of a day are less than it, and the day itself is not more than they are."""
+    """The day after, as a text: ISO times of a day are less than it, and the day itself is not more
+    than they are.
+    """
     return (day + timedelta(days=1)).isoformat() if day < date.max else "9999-12-32"
 
 
@@ -118,12 +136,16 @@ def _day(value: Any) -> date | None:
         try:
             return date.fromisoformat(str(value.get("date")))
         except ValueError as error:
-            raise InvalidInput(f"expected a date such as 2025-03-01, got {value.get('date')!r:.80}") from error
+            raise InvalidInput(
+                f"expected a date such as 2025-03-01, got {value.get('date')!r:.80}"
+            ) from error
     return None
 
 
 def _plain(value: Any) -> Any:
-    """A value as the metadata has it: a time as its ISO text in UTC, which is also that of a time without a zone."""
+    """A value as the metadata has it: a time as its ISO text in UTC, which is also that of a time
+    without a zone.
+    """
     if isinstance(value, Mapping) and value.get("type") == "datetime":
         try:
             value = datetime.fromisoformat(str(value.get("datetime")))

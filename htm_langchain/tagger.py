@@ -1,7 +1,8 @@
-"""Tags and facts from any chat model of LangChain, by structured output: `Memory(tagger=…, propositioner=…)`.
+"""Tags and facts from any chat model of LangChain, by structured output:
+`Memory(tagger=…, propositioner=…)`.
 
-`Memory` also takes a chat model as it is. These classes are for what that leaves open: a model by its name, a configuration
-for its runs (callbacks, tags, metadata), other instructions.
+`Memory` also takes a chat model as it is. These classes are for what that leaves open: a model by
+its name, a configuration for its runs (callbacks, tags, metadata), other instructions.
 """
 
 from __future__ import annotations
@@ -19,18 +20,22 @@ class LangChainTagger:
     """A `Tagger` that calls a LangChain chat model.
 
     Args:
-        model: A chat model, or a name such as "openai:gpt-4.1-mini" for LangChain's `init_chat_model`.
-        instructions: Replaces the default instructions. The model is always shown the tags in use.
-        config: Goes with every call of the model.
+        model: A chat model, or a name such as "openai:gpt-4.1-mini" for LangChain's
+        `init_chat_model`. instructions: Replaces the default instructions. The model is always
+        shown the tags in use. config: Goes with every call of the model.
 
-    The memory's worker calls it, never the thread that remembers. Raises `InvalidInput` for what is no chat model, and
-    `ImportError` for a name without the package `langchain`.
+    The memory's worker calls it, never the thread that remembers. Raises `InvalidInput` for what is
+    no chat model, and `ImportError` for a name without the package `langchain`.
 
         memory = Memory("atlas", tagger=LangChainTagger("openai:gpt-4.1-mini"))
     """
 
     def __init__(
-        self, model: BaseChatModel | str, *, instructions: str | None = None, config: RunnableConfig | None = None
+        self,
+        model: BaseChatModel | str,
+        *,
+        instructions: str | None = None,
+        config: RunnableConfig | None = None,
     ) -> None:
         chat = _Configured(_chat_model(model), config)
         self.model = chat.model
@@ -45,22 +50,30 @@ class LangChainPropositioner:
     """A `Propositioner` that calls a LangChain chat model.
 
     Args:
-        model: A chat model, or a name such as "openai:gpt-4.1-mini" for LangChain's `init_chat_model`.
-        instructions: Replaces the default instructions.
+        model: A chat model, or a name such as "openai:gpt-4.1-mini" for LangChain's
+        `init_chat_model`. instructions: Replaces the default instructions.
         config: Goes with every call of the model.
 
-    The memory's worker calls it, never the thread that remembers. Raises `InvalidInput` for what is no chat model, and
-    `ImportError` for a name without the package `langchain`.
+    The memory's worker calls it, never the thread that remembers. Raises `InvalidInput` for what is
+    no chat model, and `ImportError` for a name without the package `langchain`.
 
         memory = Memory("atlas", propositioner=LangChainPropositioner("openai:gpt-4.1-mini"))
     """
 
     def __init__(
-        self, model: BaseChatModel | str, *, instructions: str | None = None, config: RunnableConfig | None = None
+        self,
+        model: BaseChatModel | str,
+        *,
+        instructions: str | None = None,
+        config: RunnableConfig | None = None,
     ) -> None:
         chat = _Configured(_chat_model(model), config)
         self.model = chat.model
-        self._propositioner = ChatPropositioner(chat) if instructions is None else ChatPropositioner(chat, instructions)
+        self._propositioner = (
+            ChatPropositioner(chat)
+            if instructions is None
+            else ChatPropositioner(chat, instructions)
+        )
 
     def propose(self, text: str) -> Sequence[str]:
         """The facts that the model finds in a text."""
@@ -78,7 +91,9 @@ class _Configured:
     def model(self) -> str:
         """The model's own name, else that of its class; the jobs have it too."""
         names = (getattr(self._chat, attribute, None) for attribute in ("model", "model_name"))
-        return next((name for name in names if isinstance(name, str) and name), type(self._chat).__name__)
+        return next(
+            (name for name in names if isinstance(name, str) and name), type(self._chat).__name__
+        )
 
     def with_structured_output(self, schema: type) -> Any:
         """A runnable that answers in a schema."""
@@ -91,13 +106,15 @@ def _chat_model(model: BaseChatModel | str) -> BaseChatModel:
         return model
     if not isinstance(model, str):
         raise InvalidInput(
-            f'expected a LangChain chat model or a name such as "openai:gpt-4.1-mini", got {type(model).__name__}'
+            'expected a LangChain chat model or a name such as "openai:gpt-4.1-mini", got '
+            f"{type(model).__name__}"
         )
     try:
         from langchain.chat_models import init_chat_model
     except ImportError as error:
         raise ImportError(
-            f"expected langchain to be installed for {model!r} by its name; run: pip install 'htm-memory[agents]', or give "
+            f"expected langchain to be installed for {model!r} by its name; run: pip install "
+            "'htm-memory[agents]', or give "
             "the chat model itself",
             name=error.name,
         ) from error

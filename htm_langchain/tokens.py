@@ -19,19 +19,36 @@ from .messages import SOURCE
 
 _log = logging.getLogger("htm.langchain")
 
-# These packages call a server for each message that they count. An estimate is better than that wait.
-COUNTED_BY_SERVER = ("langchain_anthropic", "langchain_google_genai", "langchain_google_vertexai", "langchain_aws")
+# These packages call a server for each message that they count. An estimate is better than that
+# wait.
+COUNTED_BY_SERVER = (
+    "langchain_anthropic",
+    "langchain_google_genai",
+    "langchain_google_vertexai",
+    "langchain_aws",
+)
 # For how many messages of each model the count is kept, and for how many models.
 HELD = 8_192
 MODELS = 8
-# What a file, a recording or a film is counted as, whatever it holds: its bytes as text would be a hundred times too many.
-# A page of a document costs a model from 1,500 to 3,000 tokens.
+# What a file, a recording or a film is counted as, whatever it holds: its bytes as text would be a
+# hundred times too many. A page of a document costs a model from 1,500 to 3,000 tokens.
 MEDIA_TOKENS = {
-    "file": 2_048, "document": 2_048, "input_file": 2_048, "audio": 256, "input_audio": 256, "video": 256, "media": 256,
-    "image": IMAGE_TOKENS, "image_url": IMAGE_TOKENS, "input_image": IMAGE_TOKENS,
+    "file": 2_048, "document": 2_048, "input_file": 2_048, "audio": 256, "input_audio": 256,
+    "video": 256, "media": 256, "image": IMAGE_TOKENS, "image_url": IMAGE_TOKENS,
+    "input_image": IMAGE_TOKENS,
 }  # fmt: skip
 # The fields of such a block that hold its bytes, or say where they are.
-_BYTES = {"data", "base64", "url", "file_data", "image_url", "bytes", "source", "file", "input_audio"}
+_BYTES = {
+    "data",
+    "base64",
+    "url",
+    "file_data",
+    "image_url",
+    "bytes",
+    "source",
+    "file",
+    "input_audio",
+}
 # What a message costs beside what is in it: its role, and what separates it from the next one.
 OVERHEAD = 4
 # Each provider's own form of a message's calls, which is sent in their place.
@@ -39,22 +56,27 @@ _CALLS = ("tool_calls", "function_call")
 
 
 class Counts(Protocol):
-    """Counts the tokens of messages and tools. It is a sum over messages, so that a window can be cut by it."""
+    """Counts the tokens of messages and tools. It is a sum over messages, so that a window can be
+    cut by it.
+    """
 
     def __call__(self, messages: Sequence[BaseMessage], *, tools: Sequence[Any] = ()) -> int: ...
 
 
 def count(messages: Sequence[BaseMessage], *, tools: Sequence[Any] = ()) -> int:
-    """About how many tokens messages and tools take: all that a provider may be sent, by the tokenizer that `htm doctor` names.
+    """About how many tokens messages and tools take: all that a provider may be sent, by the
+    tokenizer that `htm doctor` names.
 
-    Fields beside the content count, too, and a block of an unknown kind counts as its JSON. A picture, a file, a recording and
-    a film count as a fixed number of tokens, not as their bytes.
+    Fields beside the content count, too, and a block of an unknown kind counts as its JSON. A
+    picture, a file, a recording and a film count as a fixed number of tokens, not as their bytes.
     """
     return sum(_known(each) for each in messages) + sum(_tokens(_schema(tool)) for tool in tools)
 
 
 class ModelCounts:
-    """Tokens as the model itself counts them, each message once; what it cannot count is estimated."""
+    """Tokens as the model itself counts them, each message once; what it cannot count
+    is estimated.
+    """
 
     def __init__(self, model: BaseChatModel) -> None:
         self.model = model
@@ -73,10 +95,15 @@ class ModelCounts:
         if not _is_text(message):  # a model's counter may download an image to see its size
             return count([message])
         try:
-            return self.model.get_num_tokens_from_messages([message]) + _tokens(_json(_beside(message)))
+            return self.model.get_num_tokens_from_messages([message]) + _tokens(
+                _json(_beside(message))
+            )
         except Exception as error:
             if not self._failed:
-                _log.warning("the model cannot count its tokens (%s); they are estimated", type(error).__name__)
+                _log.warning(
+                    "the model cannot count its tokens (%s); they are estimated",
+                    type(error).__name__,
+                )
                 self._failed = True
             return count([message])
 
@@ -127,10 +154,18 @@ def _known(message: BaseMessage) -> int:
 
 
 def _about(message: BaseMessage) -> int:
-    """About the tokens of a message: its role, its content, its calls, and its fields beside these."""
+    """About the tokens of a message: its role, its content, its calls, and its fields
+    beside these.
+    """
     blocks = [message.content] if isinstance(message.content, str) else message.content
-    counted = {each.get("id") for each in blocks if isinstance(each, dict) and each.get("type") in _CALL_BLOCKS}
-    calls = [call for kind in ("tool_calls", "invalid_tool_calls") for call in getattr(message, kind, ())]
+    counted = {
+        each.get("id")
+        for each in blocks
+        if isinstance(each, dict) and each.get("type") in _CALL_BLOCKS
+    }
+    calls = [
+        call for kind in ("tool_calls", "invalid_tool_calls") for call in getattr(message, kind, ())
+    ]
     beside = [
         message.name or "",
         getattr(message, "tool_call_id", ""),
@@ -145,19 +180,32 @@ _CALL_BLOCKS = ("tool_use", "tool_call", "function_call")
 
 
 def _beside(message: BaseMessage) -> dict[str, Any]:
-    """Return the fields beside a message's content that a provider may be sent, such as a model's thoughts."""
-    has_calls = bool(getattr(message, "tool_calls", ()) or getattr(message, "invalid_tool_calls", ()))
+    """Return the fields beside a message's content that a provider may be sent, such as a model's
+    thoughts.
+    """
+    has_calls = bool(
+        getattr(message, "tool_calls", ()) or getattr(message, "invalid_tool_calls", ())
+    )
     more = message.additional_kwargs
-    return {key: more[key] for key in more if more[key] and key != SOURCE and not (has_calls and key in _CALLS)}
+    return {
+        key: more[key]
+        for key in more
+        if more[key] and key != SOURCE and not (has_calls and key in _CALLS)
+    }
 
 
 def _block_tokens(block: Any) -> int:
     if isinstance(block, str):
         return _tokens(block)
-    block = {key: block[key] for key in block if key != "cache_control"}  # a mark, of which a model reads nothing
+    # a mark, of which a model reads nothing
+    block = {key: block[key] for key in block if key != "cache_control"}
     media = MEDIA_TOKENS.get(str(block.get("type")))
     if media is None or _is_text_of_document(block):
-        return _tokens(block["text"]) if block.keys() <= {"type", "text"} and "text" in block else _tokens(_json(block))
+        return (
+            _tokens(block["text"])
+            if block.keys() <= {"type", "text"} and "text" in block
+            else _tokens(_json(block))
+        )
     shown = block.get("image_url")
     detail = shown.get("detail") if isinstance(shown, dict) else block.get("detail")
     named = {key: block[key] for key in block if key not in _BYTES}
@@ -184,8 +232,19 @@ def _schema(tool: Any) -> str:
 
 def fingerprint(message: BaseMessage) -> int:
     """A number that changes when what a message says does."""
-    calls = [getattr(message, kind, None) for kind in ("tool_calls", "invalid_tool_calls", "tool_call_id")]
-    return hash((message.type, repr(message.content), repr(calls), message.name, repr(message.additional_kwargs)))
+    calls = [
+        getattr(message, kind, None)
+        for kind in ("tool_calls", "invalid_tool_calls", "tool_call_id")
+    ]
+    return hash(
+        (
+            message.type,
+            repr(message.content),
+            repr(calls),
+            message.name,
+            repr(message.additional_kwargs),
+        )
+    )
 
 
 def _counts_locally(model: BaseChatModel) -> bool:
@@ -197,4 +256,6 @@ def _counts_locally(model: BaseChatModel) -> bool:
 
 def _is_text(message: BaseMessage) -> bool:
     content = message.content
-    return isinstance(content, str) or all(isinstance(each, str) or each.get("type") == "text" for each in content)
+    return isinstance(content, str) or all(
+        isinstance(each, str) or each.get("type") == "text" for each in content
+    )

@@ -65,20 +65,25 @@ def create_recall_tool(
     description: str = _TOOLS["recall"],
     **options: Unpack[RecallToolOptions],
 ) -> BaseTool:
-    """A tool that answers with what is remembered, each memory with its id; its message's artifact is the documents.
+    """A tool that answers with what is remembered, each memory with its id; its message's artifact
+    is the documents.
 
     Args:
         memory: The memory, or one of the same tenant: user and session are found for each run.
-        scope: "user", "session" or "tenant" (everybody's). By default all of a known user's memories, and only the
+        scope: "user", "session" or "tenant" (everybody's). By default all of a known user's
+        memories, and only the
             session's where no user is known.
         name: The tool's name.
         description: What the model reads about the tool.
-        options: Options of `RunOptions` say whose memory it is, and those of `PromptFilters` what is shown. A `timeframe` holds
-            where the model names no time. A run may narrow it further, as for `HTMMemoryMiddleware`.
+        options: Options of `RunOptions` say whose memory it is, and those of `PromptFilters` what
+        is shown. A `timeframe` holds
+            where the model names no time. A run may narrow it further, as for
+            `HTMMemoryMiddleware`.
 
     A model can set none of these. Raises `InvalidInput` for what these arguments cannot be.
 
-        agent = create_agent(model, tools=[create_recall_tool(memory), create_remember_tool(memory)])
+        agent = create_agent(model, tools=[create_recall_tool(memory),
+        create_remember_tool(memory)])
     """
     run_scope = ToolScope(check_memory(memory), **part(RunOptions, options))
     check_choice(scope, SCOPES, what="scope")
@@ -87,7 +92,12 @@ def create_recall_tool(
 
     @reply_to_errors
     def recall(
-        query: str, limit: int = 5, timeframe: str | None = None, *, runtime: Hidden = None, config: RunnableConfig
+        query: str,
+        limit: int = 5,
+        timeframe: str | None = None,
+        *,
+        runtime: Hidden = None,
+        config: RunnableConfig,
     ) -> tuple[str, list[Document]]:
         """Look up what was said or noted before."""
         theirs = run_scope.memory(runtime, config)
@@ -103,14 +113,26 @@ def create_recall_tool(
         result = trusted(result, min_trust)
         return tool_replies.recall_reply(theirs, result), documents(result)
 
-    return make_tool(recall, run_scope, name, description, RecallArguments, response_format="content_and_artifact")
+    return make_tool(
+        recall,
+        run_scope,
+        name,
+        description,
+        RecallArguments,
+        response_format="content_and_artifact",
+    )
 
 
 @with_options(RunOptions, trust_context=False)
 def create_remember_tool(
-    memory: Memory, *, name: str = "remember", description: str = _TOOLS["remember"], **run: Unpack[RunOptions]
+    memory: Memory,
+    *,
+    name: str = "remember",
+    description: str = _TOOLS["remember"],
+    **run: Unpack[RunOptions],
 ) -> BaseTool:
-    """A tool that remembers a fact for whoever is speaking; where no user is known, for this session alone.
+    """A tool that remembers a fact for whoever is speaking; where no user is known, for this
+    session alone.
 
     What it remembers is the assistant's word, not the user's.
 
@@ -145,9 +167,14 @@ def create_remember_tool(
 
 @with_options(RunOptions, trust_context=False)
 def create_forget_tool(
-    memory: Memory, *, name: str = "forget", description: str = _TOOLS["forget"], **run: Unpack[RunOptions]
+    memory: Memory,
+    *,
+    name: str = "forget",
+    description: str = _TOOLS["forget"],
+    **run: Unpack[RunOptions],
 ) -> BaseTool:
-    """A tool that forgets one memory of whoever is speaking, and of nobody else; `Memory.restore` brings it back.
+    """A tool that forgets one memory of whoever is speaking, and of nobody else; `Memory.restore`
+    brings it back.
 
     Args:
         memory: The memory, or one of the same tenant: user and session are found for each run.
@@ -172,7 +199,9 @@ def create_forget_tool(
 
 @dataclass(frozen=True, slots=True)
 class ToolScope:
-    """Source of whose memory a run of a tool is about. Raises `InvalidInput` for what is no source of a name."""
+    """Source of whose memory a run of a tool is about. Raises `InvalidInput` for what is no source
+    of a name.
+    """
 
     base: Memory
     user: NameSource
@@ -199,17 +228,22 @@ class ToolScope:
 
     @staticmethod
     def trusted(runtime: Any, config: RunnableConfig) -> Any:
-        """Return what is known of a run. A runtime that is plain JSON came from a model, and is ignored."""
+        """Return what is known of a run. A runtime that is plain JSON came from a model, and is
+        ignored.
+        """
         is_invented = runtime is None or isinstance(runtime, Mapping | list | str | int | float)
         return run_of(config) if is_invented else runtime
 
 
 class MemoryTool(StructuredTool):
-    """A tool over a memory. A deep copy has the same memory; it cannot be pickled, since it holds connections."""
+    """A tool over a memory. A deep copy has the same memory; it cannot be pickled, since it holds
+    connections.
+    """
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(
-            f"cannot pickle the tool {self.name!r}: it holds a memory's connections; make it in each process, of the "
+            f"cannot pickle the tool {self.name!r}: it holds a memory's connections; make it in "
+            "each process, of the "
             "Memory(…) there"
         )
 
@@ -225,8 +259,12 @@ def make_tool(
 ) -> BaseTool:
     """A tool of a function; awaited, it runs on the memory's own threads."""
 
-    async def awaited(*args: Any, runtime: Hidden = None, config: RunnableConfig, **kwargs: Any) -> Any:
-        return await run_scope.base.aio.run(function, *args, runtime=runtime, config=config, **kwargs)
+    async def awaited(
+        *args: Any, runtime: Hidden = None, config: RunnableConfig, **kwargs: Any
+    ) -> Any:
+        return await run_scope.base.aio.run(
+            function, *args, runtime=runtime, config=config, **kwargs
+        )
 
     return MemoryTool.from_function(
         func=function,
@@ -242,12 +280,16 @@ def make_tool(
 def forgotten_in(messages: Sequence[AnyMessage]) -> frozenset[str]:
     """The ids of what an agent has forgotten, as the replies of its forget tool say."""
     replies = [each for each in messages if isinstance(each, ToolMessage)]
-    return frozenset(id for each in replies if (id := tool_replies.forgotten_in(str(each.text))) is not None)
+    return frozenset(
+        id for each in replies if (id := tool_replies.forgotten_in(str(each.text))) is not None
+    )
 
 
 def without_forgotten(messages: Sequence[AnyMessage], ids: Collection[str]) -> list[AnyMessage]:
     """Messages in which no reply of a recall tool shows what has these ids."""
-    return [_without(each, ids) if ids and isinstance(each, ToolMessage) else each for each in messages]
+    return [
+        _without(each, ids) if ids and isinstance(each, ToolMessage) else each for each in messages
+    ]
 
 
 def _without(message: ToolMessage, ids: Collection[str]) -> ToolMessage:
@@ -255,7 +297,9 @@ def _without(message: ToolMessage, ids: Collection[str]) -> ToolMessage:
     if tool_replies.forgotten_in(words) is not None:
         return message
     kept = tool_replies.without_memories(words, ids)
-    return message if kept == words else message.model_copy(update={"content": kept, "artifact": None})
+    return (
+        message if kept == words else message.model_copy(update={"content": kept, "artifact": None})
+    )
 
 
 def _raise_for_model(reply: str, error: HTMError) -> NoReturn:

@@ -36,8 +36,9 @@ _log = logging.getLogger("htm.langchain")
 ARGUMENTS = ("embedding", "collection", "memory", "url", "tenant", "mode")
 # What other stores call these, by their names there.
 ELSEWHERE = {
-    "embeddings": "embedding", "embedding_function": "embedding", "embedding_service": "embedding", "collection_name": "collection",
-    "table_name": "collection", "index_name": "collection", "connection": "url", "connection_string": "url", "engine": "url",
+    "embeddings": "embedding", "embedding_function": "embedding", "embedding_service": "embedding",
+    "collection_name": "collection", "table_name": "collection", "index_name": "collection",
+    "connection": "url", "connection_string": "url", "engine": "url",
 }  # fmt: skip
 # How many texts are embedded and written at a time by default.
 BATCH = 1_000
@@ -50,23 +51,28 @@ class HTMVectorStore(VectorStore):
 
     Args:
         embedding: Any LangChain `Embeddings`; by default the memory's own model.
-        collection: The collection's name, "default" by default. Everyone of the tenant who names it has the same one.
-        memory: The memory to use; its user does not matter. Otherwise one is made of `url` and `tenant`; both at once raise
+        collection: The collection's name, "default" by default. Everyone of the tenant who names it
+        has the same one. memory: The memory to use; its user does not matter. Otherwise one is made
+        of `url` and `tenant`; both at once raise
             `InvalidInput`.
         url: A PostgreSQL DSN; by default `HTM_DATABASE_URL`, else the embedded server.
         tenant: The tenant, "default" by default.
-        mode: How it searches by default: "hybrid" (meaning and words, the default), "vector" or "text". Each search may
+        mode: How it searches by default: "hybrid" (meaning and words, the default), "vector" or
+        "text". Each search may
             name its own.
         strategy: The older name of `mode`. Deprecated.
-        kwargs: None other: what other stores call by other names is refused, with the name that it has here.
+        kwargs: None other: what other stores call by other names is refused, with the name that it
+        has here.
 
-    Ids are any text; adding a known one replaces its document. A document can be found as soon as adding returns, and comes
-    back exactly, with every type in its metadata. Scores are in [0, 1], 1 the best, and compare between queries. Nothing is
-    opened before the first use. Awaited methods run on the memory's own threads, so any event loop will do. Its methods raise
-    `InvalidInput`, `ModelError` when the model fails, `DimensionMismatch` for vectors of another model, and `StorageError`.
+    Ids are any text; adding a known one replaces its document. A document can be found as soon as
+    adding returns, and comes back exactly, with every type in its metadata. Scores are in [0, 1], 1
+    the best, and compare between queries. Nothing is opened before the first use. Awaited methods
+    run on the memory's own threads, so any event loop will do. Its methods raise `InvalidInput`,
+    `ModelError` when the model fails, `DimensionMismatch` for vectors of another model, and
+    `StorageError`.
 
-    All searches take the options `filter` (such as `{"year": {"$gte": 2025}}`), `mode`, and `score_threshold`, the lowest score
-    from 0 to 1; another option is refused by its name.
+    All searches take the options `filter` (such as `{"year": {"$gte": 2025}}`), `mode`, and
+    `score_threshold`, the lowest score from 0 to 1; another option is refused by its name.
 
         store = HTMVectorStore(memory=Memory("atlas"), collection="manuals")
         store.add_texts(["The harbour opens at six."], [{"year": 2025}])
@@ -118,10 +124,12 @@ class HTMVectorStore(VectorStore):
         """The older name of `mode`. Deprecated."""
         return self.mode
 
-    # -- making one ---------------------------------------------------------------------------------------------------
+    # -- making one --------------------------------------------------------------------------------
 
     @classmethod
-    def from_documents(cls, documents: list[Document], embedding: Embeddings | None = None, **kwargs: Any) -> Self:
+    def from_documents(
+        cls, documents: list[Document], embedding: Embeddings | None = None, **kwargs: Any
+    ) -> Self:
         """A store with these documents in it.
 
             HTMVectorStore.from_documents(documents, memory=Memory("atlas"), collection="manuals")
@@ -145,7 +153,8 @@ class HTMVectorStore(VectorStore):
     ) -> Self:
         """A store with these texts in it.
 
-            HTMVectorStore.from_texts(["The harbour opens at six."], memory=Memory("atlas"), collection="manuals")
+            HTMVectorStore.from_texts(["The harbour opens at six."], memory=Memory("atlas"),
+            collection="manuals")
 
         Args:
             texts: The texts.
@@ -196,7 +205,9 @@ class HTMVectorStore(VectorStore):
         """
         pairs = list(text_embeddings)
         store = cls(embedding, **kwargs)
-        store.add_embeddings([text for text, _ in pairs], [vector for _, vector in pairs], metadatas, ids=ids)
+        store.add_embeddings(
+            [text for text, _ in pairs], [vector for _, vector in pairs], metadatas, ids=ids
+        )
         return store
 
     @classmethod
@@ -212,10 +223,12 @@ class HTMVectorStore(VectorStore):
         """`from_embeddings`, awaited."""
         pairs = list(text_embeddings)
         store = cls(embedding, **kwargs)
-        await store.aadd_embeddings([text for text, _ in pairs], [vector for _, vector in pairs], metadatas, ids=ids)
+        await store.aadd_embeddings(
+            [text for text, _ in pairs], [vector for _, vector in pairs], metadatas, ids=ids
+        )
         return store
 
-    # -- writing ------------------------------------------------------------------------------------------------------
+    # -- writing -----------------------------------------------------------------------------------
 
     def add_texts(
         self,
@@ -232,9 +245,10 @@ class HTMVectorStore(VectorStore):
         Args:
             texts: The texts.
             metadatas: The metadata of each text; by default none.
-            ids: Their ids; for None, and for a None among them, a new one is made. Of ids that come twice the last one counts.
-            batch_size: How many texts at a time are embedded and then written in one transaction; 1,000 by default.
-            index: Whether they can be found by meaning and by words. With False nothing is embedded; ids and filters find
+            ids: Their ids; for None, and for a None among them, a new one is made. Of ids that come
+            twice the last one counts. batch_size: How many texts at a time are embedded and then
+            written in one transaction; 1,000 by default. index: Whether they can be found by
+            meaning and by words. With False nothing is embedded; ids and filters find
                 them.
             kwargs: None other; the interface has it.
 
@@ -243,7 +257,9 @@ class HTMVectorStore(VectorStore):
             store.add_texts(["The harbour opens at six."], [{"year": 2025}], ids=["harbour"])
         """
         check_options(kwargs, ())
-        return self._put(_items(_listed(texts), metadatas, ids, index=index), _batch_size(batch_size))
+        return self._put(
+            _items(_listed(texts), metadatas, ids, index=index), _batch_size(batch_size)
+        )
 
     async def aadd_texts(
         self,
@@ -257,7 +273,9 @@ class HTMVectorStore(VectorStore):
     ) -> list[str]:
         """`add_texts`, awaited."""
         add = self.add_texts
-        return await self.memory.aio.run(add, texts, metadatas, ids=ids, batch_size=batch_size, index=index, **kwargs)
+        return await self.memory.aio.run(
+            add, texts, metadatas, ids=ids, batch_size=batch_size, index=index, **kwargs
+        )
 
     def add_embeddings(
         self,
@@ -269,7 +287,8 @@ class HTMVectorStore(VectorStore):
         batch_size: int | None = None,
         **kwargs: Any,
     ) -> list[str]:
-        """Put texts whose vectors are there already, and return their ids in order; the model is not called.
+        """Put texts whose vectors are there already, and return their ids in order; the model is
+        not called.
 
         Args:
             texts: The texts.
@@ -279,8 +298,8 @@ class HTMVectorStore(VectorStore):
             batch_size: How many are written in one transaction; 1,000 by default.
             kwargs: None other; the interface has it.
 
-        Raises `InvalidInput` for other than one vector for each text, `DimensionMismatch` for vectors of another length than
-        those of the collection, and `StorageError`.
+        Raises `InvalidInput` for other than one vector for each text, `DimensionMismatch` for
+        vectors of another length than those of the collection, and `StorageError`.
 
             store.add_embeddings(texts, model.embed_documents(texts))
         """
@@ -288,8 +307,12 @@ class HTMVectorStore(VectorStore):
         items = _items(_listed(texts), metadatas, ids, index=True)
         vectors = [numbers_of(vector) for vector in embeddings]
         if len(vectors) != len(items):
-            raise InvalidInput(f"expected one embedding for each of the {len(items)} texts, got {len(vectors)}")
-        with_vectors = [replace(item, vector=vector) for item, vector in zip(items, vectors, strict=True)]
+            raise InvalidInput(
+                f"expected one embedding for each of the {len(items)} texts, got {len(vectors)}"
+            )
+        with_vectors = [
+            replace(item, vector=vector) for item, vector in zip(items, vectors, strict=True)
+        ]
         return self._put(with_vectors, _batch_size(batch_size))
 
     async def aadd_embeddings(
@@ -304,12 +327,19 @@ class HTMVectorStore(VectorStore):
     ) -> list[str]:
         """`add_embeddings`, awaited."""
         add = self.add_embeddings
-        return await self.memory.aio.run(add, texts, embeddings, metadatas, ids=ids, batch_size=batch_size, **kwargs)
+        return await self.memory.aio.run(
+            add, texts, embeddings, metadatas, ids=ids, batch_size=batch_size, **kwargs
+        )
 
     def delete(
-        self, ids: Sequence[str] | None = None, *, filter: Mapping[str, Any] | None = None, **kwargs: Any
+        self,
+        ids: Sequence[str] | None = None,
+        *,
+        filter: Mapping[str, Any] | None = None,
+        **kwargs: Any,
     ) -> bool:
-        """Delete documents by their ids, by a filter, or by both; with neither, all documents of this collection.
+        """Delete documents by their ids, by a filter, or by both; with neither, all documents of
+        this collection.
 
         Args:
             ids: The ids. An empty list deletes nothing, and unknown ids are no error.
@@ -325,17 +355,24 @@ class HTMVectorStore(VectorStore):
             self._items.clear()
             return True
         if ids is None and not filter:
-            raise InvalidInput("expected a filter that says something, got an empty one; delete() deletes everything")
+            raise InvalidInput(
+                "expected a filter that says something, got an empty one; delete() "
+                "deletes everything"
+            )
         self._items.delete(ids, where=filter)
         return True
 
     async def adelete(
-        self, ids: Sequence[str] | None = None, *, filter: Mapping[str, Any] | None = None, **kwargs: Any
+        self,
+        ids: Sequence[str] | None = None,
+        *,
+        filter: Mapping[str, Any] | None = None,
+        **kwargs: Any,
     ) -> bool:
         """`delete`, awaited."""
         return await self.memory.aio.run(self.delete, ids, filter=filter, **kwargs)
 
-    # -- reading ------------------------------------------------------------------------------------------------------
+    # -- reading -----------------------------------------------------------------------------------
 
     def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
         """The documents of these ids, in their order; those that are not there are left out.
@@ -351,11 +388,12 @@ class HTMVectorStore(VectorStore):
     def similarity_search(self, query: str, k: int = 4, **kwargs: Any) -> list[Document]:
         """The documents that answer a query, best first.
 
-            store.similarity_search("When does the harbour open?", k=2, filter={"year": 2025}, mode="text")
+            store.similarity_search("When does the harbour open?", k=2, filter={"year": 2025},
+            mode="text")
 
         Args:
-            query: The query. A blank one lists what satisfies the filter, in the order in which it was first added.
-            k: Documents at most; 4 by default.
+            query: The query. A blank one lists what satisfies the filter, in the order in which it
+            was first added. k: Documents at most; 4 by default.
             kwargs: The options `filter`, `mode` and `score_threshold`.
         """
         return _documents(find(self._items, query, k, self._options(kwargs)))
@@ -365,7 +403,8 @@ class HTMVectorStore(VectorStore):
         return await self.memory.aio.run(self.similarity_search, query, k, **kwargs)
 
     def similarity_search_with_score(self, query: str, k: int = 4, **kwargs: Any) -> Scored:
-        """`similarity_search` with each document's score in [0, 1], 1 the best; for a blank query all are 0.
+        """`similarity_search` with each document's score in [0, 1], 1 the best; for a blank query
+        all are 0.
 
             [(document, score)] = store.similarity_search_with_score("harbour", k=1)
 
@@ -380,7 +419,9 @@ class HTMVectorStore(VectorStore):
         """`similarity_search_with_score`, awaited."""
         return await self.memory.aio.run(self.similarity_search_with_score, query, k, **kwargs)
 
-    def similarity_search_by_vector(self, embedding: list[float], k: int = 4, **kwargs: Any) -> list[Document]:
+    def similarity_search_by_vector(
+        self, embedding: list[float], k: int = 4, **kwargs: Any
+    ) -> list[Document]:
         """The documents nearest to a vector, best first.
 
         Args:
@@ -394,14 +435,19 @@ class HTMVectorStore(VectorStore):
         """
         return _documents(find_by_vector(self._items, embedding, k, self._options(kwargs)))
 
-    async def asimilarity_search_by_vector(self, embedding: list[float], k: int = 4, **kwargs: Any) -> list[Document]:
+    async def asimilarity_search_by_vector(
+        self, embedding: list[float], k: int = 4, **kwargs: Any
+    ) -> list[Document]:
         """`similarity_search_by_vector`, awaited."""
         return await self.memory.aio.run(self.similarity_search_by_vector, embedding, k, **kwargs)
 
-    def similarity_search_with_score_by_vector(self, embedding: list[float], k: int = 4, **kwargs: Any) -> Scored:
+    def similarity_search_with_score_by_vector(
+        self, embedding: list[float], k: int = 4, **kwargs: Any
+    ) -> Scored:
         """`similarity_search_by_vector` with each document's score in [0, 1], 1 the best.
 
-            [(document, score)] = store.similarity_search_with_score_by_vector(model.embed_query("harbour"), k=1)
+            [(document, score)] =
+            store.similarity_search_with_score_by_vector(model.embed_query("harbour"), k=1)
 
         Args:
             embedding: A vector of the store's own model.
@@ -414,9 +460,11 @@ class HTMVectorStore(VectorStore):
         self, embedding: list[float], k: int = 4, **kwargs: Any
     ) -> Scored:
         """`similarity_search_with_score_by_vector`, awaited."""
-        return await self.memory.aio.run(self.similarity_search_with_score_by_vector, embedding, k, **kwargs)
+        return await self.memory.aio.run(
+            self.similarity_search_with_score_by_vector, embedding, k, **kwargs
+        )
 
-    # -- diverse ------------------------------------------------------------------------------------------------------
+    # -- diverse -----------------------------------------------------------------------------------
 
     def max_marginal_relevance_search(
         self, query: str, k: int = 4, fetch_k: int = 20, lambda_mult: float = 0.5, **kwargs: Any
@@ -438,14 +486,17 @@ class HTMVectorStore(VectorStore):
         self, query: str, k: int = 4, fetch_k: int = 20, lambda_mult: float = 0.5, **kwargs: Any
     ) -> list[Document]:
         """`max_marginal_relevance_search`, awaited."""
-        return await self.memory.aio.run(self.max_marginal_relevance_search, query, k, fetch_k, lambda_mult, **kwargs)
+        return await self.memory.aio.run(
+            self.max_marginal_relevance_search, query, k, fetch_k, lambda_mult, **kwargs
+        )
 
     def max_marginal_relevance_search_with_score(
         self, query: str, k: int = 4, fetch_k: int = 20, lambda_mult: float = 0.5, **kwargs: Any
     ) -> Scored:
         """`max_marginal_relevance_search` with each document's score in [0, 1], 1 the best.
 
-        The documents come in the order in which they were chosen, which is not that of their scores.
+        The documents come in the order in which they were chosen, which is not that of their
+        scores.
 
             for document, score in store.max_marginal_relevance_search_with_score("harbour"): ...
 
@@ -466,7 +517,12 @@ class HTMVectorStore(VectorStore):
         return await self.memory.aio.run(search, query, k, fetch_k, lambda_mult, **kwargs)
 
     def max_marginal_relevance_search_by_vector(
-        self, embedding: list[float], k: int = 4, fetch_k: int = 20, lambda_mult: float = 0.5, **kwargs: Any
+        self,
+        embedding: list[float],
+        k: int = 4,
+        fetch_k: int = 20,
+        lambda_mult: float = 0.5,
+        **kwargs: Any,
     ) -> list[Document]:
         """`max_marginal_relevance_search`, for a query's vector.
 
@@ -482,19 +538,36 @@ class HTMVectorStore(VectorStore):
         return _documents(self._diverse_by_vector(embedding, k, fetch_k, lambda_mult, kwargs))
 
     async def amax_marginal_relevance_search_by_vector(
-        self, embedding: list[float], k: int = 4, fetch_k: int = 20, lambda_mult: float = 0.5, **kwargs: Any
+        self,
+        embedding: list[float],
+        k: int = 4,
+        fetch_k: int = 20,
+        lambda_mult: float = 0.5,
+        **kwargs: Any,
     ) -> list[Document]:
         """`max_marginal_relevance_search_by_vector`, awaited."""
         return await self.memory.aio.run(
-            self.max_marginal_relevance_search_by_vector, embedding, k, fetch_k, lambda_mult, **kwargs
+            self.max_marginal_relevance_search_by_vector,
+            embedding,
+            k,
+            fetch_k,
+            lambda_mult,
+            **kwargs,
         )
 
     def max_marginal_relevance_search_with_score_by_vector(
-        self, embedding: list[float], k: int = 4, fetch_k: int = 20, lambda_mult: float = 0.5, **kwargs: Any
+        self,
+        embedding: list[float],
+        k: int = 4,
+        fetch_k: int = 20,
+        lambda_mult: float = 0.5,
+        **kwargs: Any,
     ) -> Scored:
-        """`max_marginal_relevance_search_by_vector` with each document's score in [0, 1], 1 the best.
+        """`max_marginal_relevance_search_by_vector` with each document's score in [0, 1], 1 the
+        best.
 
-            store.max_marginal_relevance_search_with_score_by_vector(model.embed_query("harbour"), k=3)
+            store.max_marginal_relevance_search_with_score_by_vector(model.embed_query("harbour"),
+            k=3)
 
         Args:
             embedding: A vector of the store's own model.
@@ -506,41 +579,61 @@ class HTMVectorStore(VectorStore):
         return _scored(self._diverse_by_vector(embedding, k, fetch_k, lambda_mult, kwargs))
 
     async def amax_marginal_relevance_search_with_score_by_vector(
-        self, embedding: list[float], k: int = 4, fetch_k: int = 20, lambda_mult: float = 0.5, **kwargs: Any
+        self,
+        embedding: list[float],
+        k: int = 4,
+        fetch_k: int = 20,
+        lambda_mult: float = 0.5,
+        **kwargs: Any,
     ) -> Scored:
         """`max_marginal_relevance_search_with_score_by_vector`, awaited."""
         search = self.max_marginal_relevance_search_with_score_by_vector
         return await self.memory.aio.run(search, embedding, k, fetch_k, lambda_mult, **kwargs)
 
-    # -- LangChain's relevance scores ---------------------------------------------------------------------------------
+    # -- LangChain's relevance scores --------------------------------------------------------------
 
-    def _similarity_search_with_relevance_scores(self, query: str, k: int = 4, **kwargs: Any) -> Scored:
+    def _similarity_search_with_relevance_scores(
+        self, query: str, k: int = 4, **kwargs: Any
+    ) -> Scored:
         return self.similarity_search_with_score(query, k, **kwargs)
 
-    async def _asimilarity_search_with_relevance_scores(self, query: str, k: int = 4, **kwargs: Any) -> Scored:
+    async def _asimilarity_search_with_relevance_scores(
+        self, query: str, k: int = 4, **kwargs: Any
+    ) -> Scored:
         return await self.asimilarity_search_with_score(query, k, **kwargs)
 
     def _select_relevance_score_fn(self) -> Callable[[float], float]:
         return float  # a score is a relevance already
 
-    # -- inside -------------------------------------------------------------------------------------------------------
+    # -- inside ------------------------------------------------------------------------------------
 
     def _put(self, items: Sequence[CollectionItem], size: int) -> list[str]:
         model = self._items.embedder.name if self._items.embedder else None
-        batches = [self._items.put(items[at : at + size], model=model) for at in range(0, len(items), size)]
+        batches = [
+            self._items.put(items[at : at + size], model=model) for at in range(0, len(items), size)
+        ]
         return [id for batch in batches for id in batch]
 
     def _diverse(
         self, query: str, k: int, fetch_k: int, lambda_mult: float, arguments: Mapping[str, Any]
     ) -> list[CollectionHit]:
         options = self._options(arguments)
-        return find_diverse(self._items, query, k, fetch_k=fetch_k, lambda_mult=lambda_mult, options=options)
+        return find_diverse(
+            self._items, query, k, fetch_k=fetch_k, lambda_mult=lambda_mult, options=options
+        )
 
     def _diverse_by_vector(
-        self, vector: Sequence[float], k: int, fetch_k: int, lambda_mult: float, arguments: Mapping[str, Any]
+        self,
+        vector: Sequence[float],
+        k: int,
+        fetch_k: int,
+        lambda_mult: float,
+        arguments: Mapping[str, Any],
     ) -> list[CollectionHit]:
         options = self._options(arguments)
-        return find_diverse_by_vector(self._items, vector, k, fetch_k=fetch_k, lambda_mult=lambda_mult, options=options)
+        return find_diverse_by_vector(
+            self._items, vector, k, fetch_k=fetch_k, lambda_mult=lambda_mult, options=options
+        )
 
     def _options(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         return {"mode": self.mode, **one_name(dict(arguments), OLDER)}
@@ -556,7 +649,10 @@ def _scored(hits: Iterable[CollectionHit]) -> Scored:
 
 def _listed(texts: Iterable[str]) -> list[str]:
     if isinstance(texts, str):
-        raise InvalidInput("expected a list of texts, got one str, of which each letter would be a text; give [text]")
+        raise InvalidInput(
+            "expected a list of texts, got one str, of which each letter would be "
+            "a text; give [text]"
+        )
     return list(texts)
 
 
@@ -569,7 +665,9 @@ def _items(
 ) -> list[CollectionItem]:
     for values, what in ((metadatas, "metadatas"), (ids, "ids")):
         if values is not None and len(values) != len(texts):
-            raise InvalidInput(f"expected as many {what} as texts, which are {len(texts)}, got {len(values)}")
+            raise InvalidInput(
+                f"expected as many {what} as texts, which are {len(texts)}, got {len(values)}"
+            )
     if not isinstance(index, bool):
         raise InvalidInput(f"expected index to be True or False, got {index!r:.80}")
     rows = zip(texts, metadatas or [{}] * len(texts), ids or [None] * len(texts), strict=True)

@@ -60,14 +60,17 @@ _MODULES = {
 
 def __getattr__(name: str) -> Any:
     if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}; it has {', '.join(__all__)}")
+        raise AttributeError(
+            f"module {__name__!r} has no attribute {name!r}; it has {', '.join(__all__)}"
+        )
     try:
         return getattr(import_module(f".{_MODULES[name]}", __name__), name)
     except ModuleNotFoundError as error:
         if (error.name or "").split(".")[0] != "llama_index":
             raise
         raise ImportError(
-            f"expected {error.name} to be installed for {name}; run: pip install 'htm-memory[llamaindex]'",
+            f"expected {error.name} to be installed for {name}; run: pip install "
+            "'htm-memory[llamaindex]'",
             name=error.name,
         ) from error
 

@@ -11,25 +11,37 @@ from htm_core.prompt.attachments import UNNAMED, FileBlock
 
 
 def files_of(message: ChatMessage) -> Iterator[FileBlock]:
-    """The documents whose bytes a message has. What lies elsewhere, under a path or an address, is not opened."""
+    """The documents whose bytes a message has. What lies elsewhere, under a path or an address, is
+    not opened.
+    """
     for block in _documents(message):
         data = block.data if isinstance(block.data, bytes) or block.data is None else _whole(block)
         if data:
             yield FileBlock(
                 data=data.decode("ascii", "replace") if isinstance(block.data, bytes) else data,
-                name=block.title if block.title != UNNAMED else str(block.path) if block.path else None,
+                name=block.title
+                if block.title != UNNAMED
+                else str(block.path)
+                if block.path
+                else None,
                 media_type=block.document_mimetype,
             )
 
 
 def with_shown_files(
-    entries: Sequence[tuple[str | None, Mention]], messages: Sequence[ChatMessage], window: Sequence[ChatMessage]
+    entries: Sequence[tuple[str | None, Mention]],
+    messages: Sequence[ChatMessage],
+    window: Sequence[ChatMessage],
 ) -> frozenset[str]:
-    """The ids of those messages whose documents are shown in a window; `messages` are those of the last entries."""
+    """The ids of those messages whose documents are shown in a window; `messages` are those of the
+    last entries.
+    """
     shown = {id(block) for message in window for block in message.blocks}
     last = zip(entries[len(entries) - len(messages) :], messages, strict=True)
     return frozenset(
-        name for (name, _), message in last if name and any(id(each) in shown for each in _documents(message))
+        name
+        for (name, _), message in last
+        if name and any(id(each) in shown for each in _documents(message))
     )
 
 

@@ -33,34 +33,39 @@ BATCH_SIZE = 500
 # For so many sessions it is remembered which messages may be stored although keeping them failed.
 MAX_UNSURE = 1_000
 SESSION_KEY = "session_id"
-_MEDIA = frozenset({"document", "image", "audio", "video"})  # the types of blocks that are more than words
+# the types of blocks that are more than words
+_MEDIA = frozenset({"document", "image", "audio", "video"})
 
 
 class HTMMemoryBlock(PromptFields, BaseMemoryBlock[str]):
-    """Recall what memory knows about the user's last message, and keep what leaves LlamaIndex's short-term memory.
+    """Recall what memory knows about the user's last message, and keep what leaves LlamaIndex's
+    short-term memory.
 
     Args:
-        memory: The memory to use. Otherwise one is made of `robot`, `tenant` and `url`; both at once raise `InvalidInput`.
-        robot: The robot, "default" by default.
+        memory: The memory to use. Otherwise one is made of `robot`, `tenant` and `url`; both at
+        once raise `InvalidInput`. robot: The robot, "default" by default.
         tenant: The tenant, "default" by default.
-        user: Whose memories are recalled, from all of their sessions. By default the memory's own user; without one only
+        user: Whose memories are recalled, from all of their sessions. By default the memory's own
+        user; without one only
             this session's memories are recalled.
         url: A PostgreSQL DSN; by default `HTM_DATABASE_URL`, else the embedded server.
         name: The block's name, and its tag in the prompt.
         description: LlamaIndex's description of the block.
-        priority: When LlamaIndex truncates blocks, the last passages of this one go first; with 0 it is not truncated.
-        accept_short_term_memory: Whether it keeps what leaves short-term memory.
-        tokenizer_fn: Splits a text into tokens, to count them; by default LlamaIndex's.
+        priority: When LlamaIndex truncates blocks, the last passages of this one go first; with 0
+        it is not truncated. accept_short_term_memory: Whether it keeps what leaves short-term
+        memory. tokenizer_fn: Splits a text into tokens, to count them; by default LlamaIndex's.
         options: What is recalled for the prompt, and what of a conversation recall may find.
 
-    What leaves short-term memory is kept as said in its session. With `HTMChatStore` below, everything is kept already, and
-    nothing is kept twice. While the database does not answer, nothing is recalled, which is logged; what cannot be kept is a
-    `StorageError`.
+    What leaves short-term memory is kept as said in its session. With `HTMChatStore` below,
+    everything is kept already, and nothing is kept twice. While the database does not answer,
+    nothing is recalled, which is logged; what cannot be kept is a `StorageError`.
 
-        chat = llama_index.core.memory.Memory.from_defaults("s1", memory_blocks=[HTMMemoryBlock(Memory("atlas"))])
+        chat = llama_index.core.memory.Memory.from_defaults("s1",
+        memory_blocks=[HTMMemoryBlock(Memory("atlas"))])
     """
 
-    _given: Memory | None = PrivateAttr(default=None)  # again, for the tools that read the docs from here
+    # again, for the tools that read the docs from here
+    _given: Memory | None = PrivateAttr(default=None)
     _unsure: OrderedDict[str | None, Sequence[Draft]] = PrivateAttr(default_factory=OrderedDict)
     _fence: tuple[object, str] | None = PrivateAttr(default=None)
 
@@ -82,11 +87,21 @@ class HTMMemoryBlock(PromptFields, BaseMemoryBlock[str]):
     ) -> None:
         url = as_secret(url)
         fields = fields_of(
-            options, memory=memory, robot=robot, tenant=tenant, user=user, url=url, tokenizer_fn=tokenizer_fn
+            options,
+            memory=memory,
+            robot=robot,
+            tenant=tenant,
+            user=user,
+            url=url,
+            tokenizer_fn=tokenizer_fn,
         )
         super().__init__(  # type: ignore[call-arg]  # fields of this class
-            name=name, description=description, priority=priority, accept_short_term_memory=accept_short_term_memory, **fields
-        )  # fmt: skip
+            name=name,
+            description=description,
+            priority=priority,
+            accept_short_term_memory=accept_short_term_memory,
+            **fields,
+        )
         self._given = memory
 
     @property
@@ -95,14 +110,18 @@ class HTMMemoryBlock(PromptFields, BaseMemoryBlock[str]):
         return self._opened()
 
     async def aput(
-        self, messages: list[ChatMessage], from_short_term_memory: bool = False, session_id: str | None = None
+        self,
+        messages: list[ChatMessage],
+        from_short_term_memory: bool = False,
+        session_id: str | None = None,
     ) -> None:
         """Keep messages as said in their session. The messages themselves are not changed.
 
         Args:
             messages: The messages. The same ones put again right after an error are stored once.
             from_short_term_memory: Whether they leave LlamaIndex's short-term memory.
-            session_id: The session; by default the one that LlamaIndex wrote into each message, else the memory's own.
+            session_id: The session; by default the one that LlamaIndex wrote into each message,
+            else the memory's own.
 
         Raises `StorageError` when it is not known that they are stored.
         """
@@ -110,12 +129,16 @@ class HTMMemoryBlock(PromptFields, BaseMemoryBlock[str]):
             await asyncio.to_thread(self._keep, messages, session_id)
 
     async def atruncate(self, content: str, tokens_to_truncate: int) -> str | None:
-        """A block without as many of its last passages as saves so many tokens; None when nothing is left."""
+        """A block without as many of its last passages as saves so many tokens; None when nothing
+        is left.
+        """
         if not content:
             return None
         return drop_last_items(content, spare=tokens_to_truncate, count=self._count_tokens) or None
 
-    async def _aget(self, messages: list[ChatMessage] | None = None, session_id: str | None = None, **_: Any) -> str:
+    async def _aget(
+        self, messages: list[ChatMessage] | None = None, session_id: str | None = None, **_: Any
+    ) -> str:
         return await asyncio.to_thread(self._recalled, messages or [], session_id)
 
     async def _aput(self, messages: list[ChatMessage]) -> None:
@@ -127,10 +150,13 @@ class HTMMemoryBlock(PromptFields, BaseMemoryBlock[str]):
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self).model_validate, (self.model_dump(),)
 
-    # -- inside -------------------------------------------------------------------------------------------------------
+    # -- inside ------------------------------------------------------------------------------------
 
     def _recalled(self, messages: Sequence[ChatMessage], session: str | None) -> str:
-        place = next((at for at in reversed(range(len(messages))) if messages[at].role == MessageRole.USER), None)
+        place = next(
+            (at for at in reversed(range(len(messages))) if messages[at].role == MessageRole.USER),
+            None,
+        )
         asked = None if place is None else messages[place]
         question = words_of(asked) if asked else ""
         if not question or not self.recall_limit:
@@ -167,10 +193,14 @@ class HTMMemoryBlock(PromptFields, BaseMemoryBlock[str]):
         return self._fence[1]
 
     def _keep(self, messages: Sequence[ChatMessage], session: str | None) -> None:
-        """Keep what says something and is not in the session's log, where a chat store would have put it."""
+        """Keep what says something and is not in the session's log, where a chat store would have
+        put it.
+        """
         for name, part in _by_session(messages, session).items():
             memory = self._memory_of(name)
-            drafts: Sequence[Draft] = drafts_of([each for each in part if _says_something(each)], keep=self.keep)
+            drafts: Sequence[Draft] = drafts_of(
+                [each for each in part if _says_something(each)], keep=self.keep
+            )
             drafts = put_again(drafts, self._unsure.pop(name, ()))
             try:
                 TurnLog(memory, timeout=self.timeout).write(partial(_keep_new, memory, drafts))
@@ -184,7 +214,8 @@ class HTMMemoryBlock(PromptFields, BaseMemoryBlock[str]):
         session = session or self.memory.session
         if session is None and self.user is None:
             raise InvalidInput(
-                "expected to know whose memories these are, got neither a user nor a session; give user= to the block, or "
+                "expected to know whose memories these are, got neither a user nor a session; "
+                "give user= to the block, or "
                 "session_id= to its aget and aput"
             )
         return memory_for(self.memory, user=self.user, session=session, timezone=self.timezone)
@@ -193,10 +224,13 @@ class HTMMemoryBlock(PromptFields, BaseMemoryBlock[str]):
 def _keep_new(memory: Memory, drafts: Sequence[Draft]) -> None:
     """Keep what is not in the session's log. What recall may not find goes to the log alone.
 
-    Without a session there is no log: of a message that is only a file its name is the words, and what has no words is left out.
+    Without a session there is no log: of a message that is only a file its name is the words, and
+    what has no words is left out.
     """
     log = memory.log() if memory.session else None
-    known = Counter(mention.payload for _, mention in log.entries()) if log else Counter[bytes | None]()
+    known = (
+        Counter(mention.payload for _, mention in log.entries()) if log else Counter[bytes | None]()
+    )
     new = [draft for draft in drafts if not _take(known, draft)]
     if log is None:
         new = [named for draft in new for named in [_by_its_file(draft)] if named.content]
@@ -218,15 +252,23 @@ def _says_something(message: ChatMessage) -> bool:
 
 
 def _with_files(turn: TurnLog, messages: Sequence[ChatMessage]) -> set[str]:
-    """The ids under which a chat store has put those of the messages that have documents into the session's log."""
+    """The ids under which a chat store has put those of the messages that have documents into the
+    session's log.
+    """
     shown = [each for said in _by_session(messages, None).values() for each in said]
     payloads = {encode(each) for each in shown if any(True for _ in files_of(each))}
     if not payloads:
         return set()
-    return {id for id, mention in turn.entries(2 * len(messages) + FIRST_MORE) if id and mention.payload in payloads}
+    return {
+        id
+        for id, mention in turn.entries(2 * len(messages) + FIRST_MORE)
+        if id and mention.payload in payloads
+    }
 
 
-def _by_session(messages: Sequence[ChatMessage], session: str | None) -> dict[str | None, list[ChatMessage]]:
+def _by_session(
+    messages: Sequence[ChatMessage], session: str | None
+) -> dict[str | None, list[ChatMessage]]:
     """Messages by their session, as they were before LlamaIndex wrote its name into them."""
     sessions: dict[str | None, list[ChatMessage]] = {}
     for message in messages:

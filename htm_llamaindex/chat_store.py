@@ -1,4 +1,6 @@
-"""A chat store for LlamaIndex's own `Memory`: the messages of every conversation, exact, permanent and searchable."""
+"""A chat store for LlamaIndex's own `Memory`: the messages of every conversation, exact, permanent
+and searchable.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,8 @@ from .scope import known_user, memory_for
 
 T = TypeVar("T")
 ACTIVE = MessageStatus.ACTIVE
-# Of so many sessions, those that were used last, it is known which messages may not have been written.
+# Of so many sessions, those that were used last, it is known which messages may not have been
+# written.
 MAX_SESSIONS = 1_000
 
 
@@ -31,28 +34,34 @@ class HTMChatStore(AsyncDBChatStore):
     """Keep the messages of LlamaIndex's `Memory` in PostgreSQL; each key is a session.
 
     Args:
-        memory: The memory to use. Otherwise one is made of `robot`, `tenant` and `url`; both at once raise `InvalidInput`.
-        robot: The robot, "default" by default.
+        memory: The memory to use. Otherwise one is made of `robot`, `tenant` and `url`; both at
+        once raise `InvalidInput`. robot: The robot, "default" by default.
         tenant: The tenant, "default" by default.
-        user: Whose conversations these are. By default the memory's own user; without one each belongs to its session alone.
-        url: A PostgreSQL DSN; by default `HTM_DATABASE_URL`, else the embedded server.
-        handle: The name under which this process finds the memory; set when a store is deserialised.
-        timeout: Seconds that a method may take; 10 by default, None is no limit. While the database does not answer, methods
+        user: Whose conversations these are. By default the memory's own user; without one each
+        belongs to its session alone. url: A PostgreSQL DSN; by default `HTM_DATABASE_URL`, else the
+        embedded server. handle: The name under which this process finds the memory; set when a
+        store is deserialised. timeout: Seconds that a method may take; 10 by default, None is no
+        limit. While the database does not answer, methods
             raise `StorageError` at once.
-        keep: Which messages recall may find: roles, such as `["user", "assistant"]`, or a function of a `ChatMessage`. By
+        keep: Which messages recall may find: roles, such as `["user", "assistant"]`, or a function
+        of a `ChatMessage`. By
             default all. The log has every message.
 
-    Every message is in PostgreSQL when `add_message` returns. What LlamaIndex deletes leaves the session's log but stays in
-    long-term memory; to forget it, use the memory itself. It works in any event loop, and in several one after the other. It
-    is serialised as configuration, never with an address; a copy is the same store. Raises `StorageError`.
+    Every message is in PostgreSQL when `add_message` returns. What LlamaIndex deletes leaves the
+    session's log but stays in long-term memory; to forget it, use the memory itself. It works in
+    any event loop, and in several one after the other. It is serialised as configuration, never
+    with an address; a copy is the same store. Raises `StorageError`.
 
-        chat = llama_index.core.memory.Memory.from_defaults("s1", chat_store=HTMChatStore(Memory("atlas")))
+        chat = llama_index.core.memory.Memory.from_defaults("s1",
+        chat_store=HTMChatStore(Memory("atlas")))
     """
 
     robot: str = "default"
     tenant: str = "default"
     user: str | None = None
-    handle: str | None = Field(default=None, description="under which name this process knows the memory")
+    handle: str | None = Field(
+        default=None, description="under which name this process knows the memory"
+    )
     timeout: float | None = Field(default=10.0, gt=0)
     keep: keep_rules.KeepField = Field(default=None, description="which messages recall may find")
 
@@ -97,21 +106,30 @@ class HTMChatStore(AsyncDBChatStore):
     def memory(self) -> Memory:
         """The memory behind it."""
         if self._memory is None:
-            self._memory = handles.open_memory(None, self.handle, robot=self.robot, tenant=self.tenant)
+            self._memory = handles.open_memory(
+                None, self.handle, robot=self.robot, tenant=self.tenant
+            )
         return self._memory
 
-    # -- reading, on threads, so that no connection belongs to an event loop -------------------------------------------
+    # -- reading, on threads, so that no connection belongs to an event loop -----------------------
 
     async def get_messages(
-        self, key: str, status: MessageStatus | None = ACTIVE, limit: int | None = None, offset: int | None = None
+        self,
+        key: str,
+        status: MessageStatus | None = ACTIVE,
+        limit: int | None = None,
+        offset: int | None = None,
     ) -> list[ChatMessage]:
-        """The messages of a session, ascending: the active or the archived ones, or with `status=None` all.
+        """The messages of a session, ascending: the active or the archived ones, or with
+        `status=None` all.
 
         `offset` counts from the oldest.
         """
         mentions = await self._within(self._read, key, status)
         first = offset or 0
-        return [message_of(each) for each in mentions[first : None if limit is None else first + limit]]
+        return [
+            message_of(each) for each in mentions[first : None if limit is None else first + limit]
+        ]
 
     async def count_messages(self, key: str, status: MessageStatus | None = ACTIVE) -> int:
         """Count the messages of a status in a session."""
@@ -121,17 +139,25 @@ class HTMChatStore(AsyncDBChatStore):
         """The sessions that have messages: the user's, or all those without a user."""
         return await self._within(memory_for(self.memory, user=self.user, session=None).sessions)
 
-    # -- writing ------------------------------------------------------------------------------------------------------
+    # -- writing -----------------------------------------------------------------------------------
 
-    async def add_message(self, key: str, message: ChatMessage, status: MessageStatus = ACTIVE) -> None:
+    async def add_message(
+        self, key: str, message: ChatMessage, status: MessageStatus = ACTIVE
+    ) -> None:
         """Keep a message for good."""
         await self.add_messages(key, [message], status)
 
-    async def add_messages(self, key: str, messages: list[ChatMessage], status: MessageStatus = ACTIVE) -> None:
-        """Keep messages for good, all of them or none. The same ones added again right after an error are stored once."""
+    async def add_messages(
+        self, key: str, messages: list[ChatMessage], status: MessageStatus = ACTIVE
+    ) -> None:
+        """Keep messages for good, all of them or none. The same ones added again right after an
+        error are stored once.
+        """
         await asyncio.to_thread(self._add, key, messages, status)
 
-    async def set_messages(self, key: str, messages: list[ChatMessage], status: MessageStatus = ACTIVE) -> None:
+    async def set_messages(
+        self, key: str, messages: list[ChatMessage], status: MessageStatus = ACTIVE
+    ) -> None:
         """Make these the messages of a session; long-term memory keeps what they replace."""
         await self._within(self._set, key, messages, status)
 
@@ -158,7 +184,7 @@ class HTMChatStore(AsyncDBChatStore):
         """Archive the `n` oldest active messages, and return them."""
         return await self._within(self._take_oldest, key, n, Log.archive)
 
-    # -- copies -------------------------------------------------------------------------------------------------------
+    # -- copies ------------------------------------------------------------------------------------
 
     def __deepcopy__(self, memo: Any = None) -> Self:
         return self
@@ -166,7 +192,7 @@ class HTMChatStore(AsyncDBChatStore):
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self).model_validate, (self.model_dump(),)
 
-    # -- inside -------------------------------------------------------------------------------------------------------
+    # -- inside ------------------------------------------------------------------------------------
 
     async def _within(self, work: Callable[..., T], *arguments: Any) -> T:
         """Work in a thread, within the time; raises `StorageError` when it is not done by then."""
@@ -201,7 +227,9 @@ class HTMChatStore(AsyncDBChatStore):
         log = self._log(key)
         entries = log.entries()
         drafts = drafts_with_known_ids(log, entries, messages, keep=self.keep)
-        mentions = log.replace(drafts) if entries else log.append(drafts, retold=retold_of(messages))
+        mentions = (
+            log.replace(drafts) if entries else log.append(drafts, retold=retold_of(messages))
+        )
         if _archived(status):
             log.archive(mentions)
 
@@ -212,7 +240,9 @@ class HTMChatStore(AsyncDBChatStore):
         else:
             log.remove(self._read(key, status))
 
-    def _take_oldest(self, key: str, n: int, verb: Callable[[Log, list[Mention]], list[Mention]]) -> list[ChatMessage]:
+    def _take_oldest(
+        self, key: str, n: int, verb: Callable[[Log, list[Mention]], list[Mention]]
+    ) -> list[ChatMessage]:
         oldest = self._read(key, ACTIVE)[: max(0, n)]
         return [message_of(each) for each in verb(self._log(key), oldest)]
 

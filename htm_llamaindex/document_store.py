@@ -1,4 +1,6 @@
-"""A document store: the documents and nodes of indexes and ingestion pipelines, with their hashes."""
+"""A document store: the documents and nodes of indexes and ingestion pipelines, with
+their hashes.
+"""
 
 from __future__ import annotations
 
@@ -23,22 +25,25 @@ from .stored import Stored, exact, value_of
 DEFAULT_NAMESPACE = "docstore"
 BATCH = payloads.MOST_ITEMS // 3  # a node is up to three items
 _ROOT = "docs"
-# Below a store's namespace: nodes with their texts; hashes; and which node is a part of which source document, a row for
-# each, so that two who add parts of one document never undo each other's work.
+# Below a store's namespace: nodes with their texts; hashes; and which node is a part of which
+# source document, a row for each, so that two who add parts of one document never undo each other's
+# work.
 _NODES, _HASHES, _PARTS = "data", "metadata", "ref_doc_info"
 _METADATA = "metadata"  # of a node, among its fields
 
 
 class HTMDocumentStore(BaseDocumentStore):
-    """Keep documents and nodes, with their hashes, for `IngestionPipeline`, `StorageContext` and any index.
+    """Keep documents and nodes, with their hashes, for `IngestionPipeline`, `StorageContext` and
+    any index.
 
     Args:
-        namespace: The store's own name, "docstore" by default. Everyone of the tenant who names it has the same one.
-        store: Options of the memory that it works on.
+        namespace: The store's own name, "docstore" by default. Everyone of the tenant who names it
+        has the same one. store: Options of the memory that it works on.
 
-    A node is no memory, and recall never finds it. Nodes come back as they were, with their relationships, embeddings and
-    every type in their metadata. Several processes may write at once. It is serialised as configuration, never with an
-    address; a copy is the same store. Raises `InvalidInput`, `StorageError`, and `ValueError` for what is not there.
+    A node is no memory, and recall never finds it. Nodes come back as they were, with their
+    relationships, embeddings and every type in their metadata. Several processes may write at once.
+    It is serialised as configuration, never with an address; a copy is the same store. Raises
+    `InvalidInput`, `StorageError`, and `ValueError` for what is not there.
 
         memory = Memory("librarian")
         pipeline = IngestionPipeline(
@@ -55,9 +60,11 @@ class HTMDocumentStore(BaseDocumentStore):
         self._namespace = namespace or DEFAULT_NAMESPACE
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}(tenant={self._stored.tenant!r}, namespace={self._namespace!r})"
+        return (
+            f"{type(self).__name__}(tenant={self._stored.tenant!r}, namespace={self._namespace!r})"
+        )
 
-    # -- documents and nodes ------------------------------------------------------------------------------------------
+    # -- documents and nodes -----------------------------------------------------------------------
 
     @property
     def docs(self) -> dict[str, BaseNode]:
@@ -76,24 +83,33 @@ class HTMDocumentStore(BaseDocumentStore):
         Args:
             docs: The documents or nodes. One with a known id replaces the old one.
             allow_update: With False, a known id raises `ValueError`, and nothing is added.
-            batch_size: How many are written in one transaction, 3,333 by default; together they have at most 240 MB there.
+            batch_size: How many are written in one transaction, 3,333 by default; together they
+            have at most 240 MB there.
                 With more there are several.
             store_text: With False only hashes are kept, and which node belongs to which document.
         """
         if batch_size is not None and (
             isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1
         ):
-            raise InvalidInput(f"expected batch_size to be a whole number above zero, got {batch_size!r}")
+            raise InvalidInput(
+                f"expected batch_size to be a whole number above zero, got {batch_size!r}"
+            )
         nodes = list({node.node_id: node for node in docs}.values())
         if not allow_update:
             self._refuse_known([node.node_id for node in nodes])
         batch = batch_size or BATCH
         for start in range(0, len(nodes), batch):
-            items = [item for node in nodes[start : start + batch] for item in self._items(node, store_text=store_text)]
+            items = [
+                item
+                for node in nodes[start : start + batch]
+                for item in self._items(node, store_text=store_text)
+            ]
             self._stored.put(items, most=max(3 * batch, 1))
 
     def get_document(self, doc_id: str, raise_error: bool = True) -> BaseNode | None:
-        """A document or node by its id. One that is not there raises `ValueError`, or with `raise_error=False` is None."""
+        """A document or node by its id. One that is not there raises `ValueError`, or with
+        `raise_error=False` is None.
+        """
         place = self._place(_NODES, doc_id)
         item = self._stored.get([place]).get(place)
         if item is None and raise_error:
@@ -117,7 +133,8 @@ class HTMDocumentStore(BaseDocumentStore):
         return bool(self._stored.collection.get([self._place(_NODES, doc_id)]))
 
     def delete_document(self, doc_id: str, raise_error: bool = True) -> None:
-        """Delete a document or node with its hash. With the last node of a source document, this one goes too.
+        """Delete a document or node with its hash. With the last node of a source document, this
+        one goes too.
 
         One of which nothing is known raises `ValueError`, but not with `raise_error=False`.
         """
@@ -129,7 +146,7 @@ class HTMDocumentStore(BaseDocumentStore):
         if not gone and raise_error:
             raise ValueError(_missing("doc_id", doc_id))
 
-    # -- hashes -------------------------------------------------------------------------------------------------------
+    # -- hashes ------------------------------------------------------------------------------------
 
     def set_document_hash(self, doc_id: str, doc_hash: str) -> None:
         """Set the hash of a document, which need not be here."""
@@ -145,10 +162,12 @@ class HTMDocumentStore(BaseDocumentStore):
         return str(items[0].value["doc_hash"]) if items else None
 
     def get_all_document_hashes(self) -> dict[str, str]:
-        """The ids of all documents by their hashes. Of several with one hash it is the id that was added last."""
+        """The ids of all documents by their hashes. Of several with one hash it is the id that was
+        added last.
+        """
         return {str(item.value["doc_hash"]): str(item.id) for item in self._below(_HASHES)}
 
-    # -- source documents ---------------------------------------------------------------------------------------------
+    # -- source documents --------------------------------------------------------------------------
 
     def get_all_ref_doc_info(self) -> dict[str, RefDocInfo] | None:
         """The nodes and the metadata of all source documents, by their ids."""
@@ -174,7 +193,7 @@ class HTMDocumentStore(BaseDocumentStore):
             return
         payloads.delete(self._stored.collection, self._places([*nodes, ref_doc_id]))
 
-    # -- items --------------------------------------------------------------------------------------------------------
+    # -- items -------------------------------------------------------------------------------------
 
     def _items(self, node: BaseNode, *, store_text: bool) -> Iterable[CollectionItem]:
         id, source = node.node_id, node.ref_doc_id
@@ -191,7 +210,9 @@ class HTMDocumentStore(BaseDocumentStore):
     def _refuse_known(self, ids: list[str]) -> None:
         known = self._stored.collection.get([self._place(_NODES, id) for id in ids]) if ids else []
         if known:
-            raise ValueError(f"node_id {known[0].id} already exists. Set allow_update to True to overwrite it.")
+            raise ValueError(
+                f"node_id {known[0].id} already exists. Set allow_update to True to overwrite it."
+            )
 
     def _labels(self, part: str) -> tuple[str, ...]:
         return (_ROOT, self._namespace, part)
@@ -206,10 +227,12 @@ class HTMDocumentStore(BaseDocumentStore):
         return payloads.read_below(self._stored.collection, self._labels(part))
 
     def _parts_of(self, sources: list[str]) -> list[CollectionItem]:
-        hits = self._stored.collection.query(references=sources, namespace=self._labels(_PARTS), limit=None)
+        hits = self._stored.collection.query(
+            references=sources, namespace=self._labels(_PARTS), limit=None
+        )
         return [hit.item for hit in hits]
 
-    # -- awaited, on threads, so that no connection belongs to an event loop -------------------------------------------
+    # -- awaited, on threads, so that no connection belongs to an event loop -----------------------
 
     async def async_add_documents(
         self,

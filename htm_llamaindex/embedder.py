@@ -13,7 +13,8 @@ from htm_core.prompt.scope import check_memory
 
 
 class HTMEmbedding(BaseEmbedding):
-    """Embed with the model that a memory uses, such as the embedded all-MiniLM-L6-v2 with its 384 dimensions.
+    """Embed with the model that a memory uses, such as the embedded all-MiniLM-L6-v2 with its 384
+    dimensions.
 
     So an index needs no key and no server.
 
@@ -21,7 +22,8 @@ class HTMEmbedding(BaseEmbedding):
         memory: The memory.
         embed_batch_size: How many texts are embedded at a time, 64 by default.
 
-    Nothing is loaded before the first use. Raises `InvalidInput` for what is no memory; its methods raise `ModelError`.
+    Nothing is loaded before the first use. Raises `InvalidInput` for what is no memory; its methods
+    raise `ModelError`.
 
         Settings.embed_model = HTMEmbedding(Memory("atlas"))
     """
@@ -30,7 +32,9 @@ class HTMEmbedding(BaseEmbedding):
 
     def __init__(self, memory: Memory, *, embed_batch_size: int = 64) -> None:
         model = check_memory(memory).collection("default").embedder
-        super().__init__(model_name=model.name if model else "none", embed_batch_size=embed_batch_size)
+        super().__init__(
+            model_name=model.name if model else "none", embed_batch_size=embed_batch_size
+        )
         self._model = model
 
     @classmethod
@@ -44,7 +48,8 @@ class HTMEmbedding(BaseEmbedding):
     def __reduce__(self) -> NoReturn:
         # LlamaIndex would leave the model out, and the copy could embed nothing.
         raise TypeError(
-            "cannot pickle an HTMEmbedding: it holds a model that is loaded in this process; make it anew in the other one, "
+            "cannot pickle an HTMEmbedding: it holds a model that is loaded in this process; make "
+            "it anew in the other one, "
             "HTMEmbedding(Memory(…)), or embed in this process (num_workers=None)"
         )
 

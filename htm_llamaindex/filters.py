@@ -1,7 +1,8 @@
-"""LlamaIndex's metadata filters in the operators of the core, with the meaning that LlamaIndex documents.
+"""LlamaIndex's metadata filters in the operators of the core, with the meaning that LlamaIndex
+documents.
 
-A missing key reads as null. Null satisfies only `!=`, `nin` and `is_empty`. Types never mix: "7" is not 7, and a
-comparison between the two is false rather than an error.
+A missing key reads as null. Null satisfies only `!=`, `nin` and `is_empty`. Types never mix: "7" is
+not 7, and a comparison between the two is false rather than an error.
 """
 
 from __future__ import annotations
@@ -9,7 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from llama_index.core.vector_stores.types import FilterCondition, FilterOperator, MetadataFilter, MetadataFilters
+from llama_index.core.vector_stores.types import (
+    FilterCondition,
+    FilterOperator,
+    MetadataFilter,
+    MetadataFilters,
+)
 
 from htm_core import InvalidInput
 
@@ -36,11 +42,13 @@ def _part(part: MetadataFilter | MetadataFilters) -> Where:
         return where_of(part) or {}
     if part.key.startswith("$"):
         raise InvalidInput(
-            f"expected a key that does not begin with '$', got {part.key!r}; give the metadata another name"
+            f"expected a key that does not begin with '$', got {part.key!r}; give the metadata "
+            "another name"
         )
     if part.operator not in _OPERATORS:
         raise InvalidInput(
-            f"filter on {part.key!r}: expected an operator that can be answered exactly, got {part.operator.value!r}; use "
+            f"filter on {part.key!r}: expected an operator that can be answered exactly, got "
+            f"{part.operator.value!r}; use "
             f"one of {', '.join(known.value for known in _OPERATORS)}"
         )
     return _OPERATORS[part.operator](part)
@@ -73,7 +81,9 @@ def _contains_all(part: MetadataFilter) -> Where:
 
 
 def _text_match(part: MetadataFilter) -> Where:
-    """A part of a text. Only texts are >= the empty text, so this leaves out lists that contain the part."""
+    """A part of a text. Only texts are >= the empty text, so this leaves out lists that contain the
+    part.
+    """
     return {part.key: {"$contains": _text_value(part), "$gte": ""}}
 
 
@@ -83,14 +93,18 @@ def _text_match_any_case(part: MetadataFilter) -> Where:
 
 def _text_value(part: MetadataFilter) -> str:
     if not isinstance(part.value, str):
-        raise InvalidInput(f"filter on {part.key!r}: expected a text for {part.operator.value!r}, got {part.value!r}")
+        raise InvalidInput(
+            f"filter on {part.key!r}: expected a text for {part.operator.value!r}, "
+            f"got {part.value!r}"
+        )
     return part.value
 
 
 def _contains(part: MetadataFilter) -> Where:
     if part.value is None or isinstance(part.value, list):
         raise InvalidInput(
-            f"filter on {part.key!r}: expected one value for 'contains', got {part.value!r}; use 'all' or 'any'"
+            f"filter on {part.key!r}: expected one value for 'contains', got {part.value!r}; use "
+            "'all' or 'any'"
         )
     return {part.key: {"$contains": part.value}}
 
@@ -106,7 +120,8 @@ def _matches_nothing(part: MetadataFilter) -> Where:
 def _list(part: MetadataFilter) -> list[Any]:
     if not isinstance(part.value, list):
         raise InvalidInput(
-            f"filter on {part.key!r}: expected a list for {part.operator.value!r}, got {part.value!r}; write [{part.value!r}]"
+            f"filter on {part.key!r}: expected a list for {part.operator.value!r}, got "
+            f"{part.value!r}; write [{part.value!r}]"
         )
     return list(part.value)
 

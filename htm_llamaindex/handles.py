@@ -1,8 +1,8 @@
 """Handles: names under which this process finds the memory that a component was made with.
 
-A component serialises the handle and never the address, which may hold a password. In a process that does not know the
-handle, the environment says which database to use; or, for a memory on a private server, it is the private server of the same
-`HTM_HOME`.
+A component serialises the handle and never the address, which may hold a password. In a process
+that does not know the handle, the environment says which database to use; or, for a memory on a
+private server, it is the private server of the same `HTM_HOME`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ _memories: WeakValueDictionary[str, Memory] = WeakValueDictionary()
 _urls: dict[str, SecretStr] = {}
 # How the handle of a memory on a private server starts. The name of its place follows.
 PRIVATE = "private-"
-# The handle of a memory at the environment's url. After a place: of one that was made there without memory= and url=.
+# The handle of a memory at the environment's url. After a place: of one that was made there without
+# memory= and url=.
 ENVIRONMENT = "environment"
 
 
@@ -47,7 +48,9 @@ def handle_of(memory: Memory | None, url: SecretStr | None) -> str | None:
 
 
 def written(handle: str | None, memory: Callable[[], Memory]) -> str:
-    """The handle as it is serialised. Without one it says where the environment led to, so that no other place is taken for it."""
+    """The handle as it is serialised. Without one it says where the environment led to, so that no
+    other place is taken for it.
+    """
     if handle is not None:
         return handle
     place = private_place(memory())
@@ -74,20 +77,24 @@ def open_memory(
     made = Memory(robot, url=url_of(handle), tenant=tenant, tokenizer=tokenizer)
     if _is_private(handle) and private_place(made) not in (None, str(handle).split("-")[1]):
         raise InvalidInput(
-            "expected the private server that this was made on, but this process has another HTM_HOME; set HTM_HOME as it was "
+            "expected the private server that this was made on, but this process has another "
+            "HTM_HOME; set HTM_HOME as it was "
             "there, or make this anew with memory="
         )
     return made
 
 
 def url_of(handle: str | None) -> SecretStr | None:
-    """The url of a handle; None for the environment's, or the private server. Raises `InvalidInput` when neither is known."""
+    """The url of a handle; None for the environment's, or the private server. Raises `InvalidInput`
+    when neither is known.
+    """
     if handle is None or handle in _urls:
         return _urls.get(handle or "")
     if os.environ.get("HTM_DATABASE_URL") or _is_private(handle):
         return None
     raise InvalidInput(
-        "expected to find the memory that this was made with, but it belongs to another process and addresses are never "
+        "expected to find the memory that this was made with, but it belongs to another process "
+        "and addresses are never "
         "serialised; set HTM_DATABASE_URL, or make it anew with memory= or url="
     )
 

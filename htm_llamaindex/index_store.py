@@ -13,14 +13,16 @@ from .kv_store import HTMKVStore
 
 
 class HTMIndexStore(KVIndexStore):
-    """Keep the structures of indexes: `StorageContext.from_defaults(index_store=HTMIndexStore(), …)`.
+    """Keep the structures of indexes:
+    `StorageContext.from_defaults(index_store=HTMIndexStore(), …)`.
 
     Args:
-        namespace: The store's own name, "index_store" by default. Everyone of the tenant who names it has the same one.
-        store: Options of the memory that it works on.
+        namespace: The store's own name, "index_store" by default. Everyone of the tenant who names
+        it has the same one. store: Options of the memory that it works on.
 
-    `load_index_from_storage` opens the index in another process. Where a store has several, give them ids of your own:
-    `index.set_index_id("handbook")`. It is serialised as configuration, never with an address; a copy is the same store.
+    `load_index_from_storage` opens the index in another process. Where a store has several, give
+    them ids of your own: `index.set_index_id("handbook")`. It is serialised as configuration, never
+    with an address; a copy is the same store.
     Raises `InvalidInput` and `StorageError`.
     """
 

@@ -1,4 +1,6 @@
-"""Where memory's part of a request goes: into the question, before it, or into the system prompt; and how it is taken out again."""
+"""Where memory's part of a request goes: into the question, before it, or into the system prompt;
+and how it is taken out again.
+"""
 
 from __future__ import annotations
 
@@ -21,10 +23,12 @@ def with_blocks(
     is_asked: bool,
     more: Mapping[str, Any] | None = None,
 ) -> list[ChatMessage]:
-    """Messages with memory's texts in the question, before it, or at the end of the system messages that come first.
+    """Messages with memory's texts in the question, before it, or at the end of the system messages
+    that come first.
 
-    The question is the user's last message, unless it is still to come: it `is_asked`, or the messages end within a turn. Where it
-    is to come, the assistant answers the texts, so that the two speak in turns. `more` stands beside the texts.
+    The question is the user's last message, unless it is still to come: it `is_asked`, or the
+    messages end within a turn. Where it is to come, the assistant answers the texts, so that the
+    two speak in turns. `more` stands beside the texts.
     """
     shown, blocks = list(messages), [TextBlock(text=text) for text in texts if text]
     if not blocks:
@@ -47,11 +51,15 @@ def with_blocks(
 
 
 def as_said(messages: Sequence[ChatMessage]) -> list[ChatMessage]:
-    """Messages of a request as they were said: without memory's texts, and without the answer to them."""
+    """Messages of a request as they were said: without memory's texts, and without the answer to
+    them.
+    """
     spoken: list[ChatMessage] = []
     was_block = False
     for message in messages:
-        is_answer = was_block and message.role == MessageRole.ASSISTANT and message.content == UNDERSTOOD
+        is_answer = (
+            was_block and message.role == MessageRole.ASSISTANT and message.content == UNDERSTOOD
+        )
         kept = message if message.role not in (MessageRole.USER, *SYSTEM) else _without(message)
         was_block = kept is None and message.role == MessageRole.USER
         if kept is not None and not is_answer:
@@ -63,7 +71,9 @@ def _is_answer(message: ChatMessage) -> bool:
     return message.role in ASSISTANT and not calls_of(message)
 
 
-def _with(message: ChatMessage, blocks: Sequence[ContentBlock], more: Mapping[str, Any] | None) -> ChatMessage:
+def _with(
+    message: ChatMessage, blocks: Sequence[ContentBlock], more: Mapping[str, Any] | None
+) -> ChatMessage:
     kwargs = {**message.additional_kwargs, **(more or {})}
     return message.model_copy(update={"blocks": list(blocks), "additional_kwargs": kwargs})
 
@@ -80,4 +90,6 @@ def _without(message: ChatMessage) -> ChatMessage | None:
     if blocks == list(message.blocks):
         return message
     more = {key: value for key, value in message.additional_kwargs.items() if key != GROUNDING_KEY}
-    return message.model_copy(update={"blocks": blocks, "additional_kwargs": more}) if blocks else None
+    return (
+        message.model_copy(update={"blocks": blocks, "additional_kwargs": more}) if blocks else None
+    )

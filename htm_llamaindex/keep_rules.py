@@ -1,7 +1,8 @@
 """Serialisation of `keep=` of a component: roles as they are, and a function by its name.
 
-In a process that has not given a function of this name to any component, nobody knows which messages it would keep. They
-are then in the log alone, where recall does not look, and each one is logged as a warning.
+In a process that has not given a function of this name to any component, nobody knows which
+messages it would keep. They are then in the log alone, where recall does not look, and each one is
+logged as a warning.
 """
 
 from __future__ import annotations
@@ -45,17 +46,23 @@ KeepField = Annotated[Any, AfterValidator(read), PlainSerializer(write)]
 
 
 def _name(function: Callable[[Any], bool]) -> str:
-    known = next((name for name, each in [*_functions.items(), *_strangers.items()] if each is function), None)
+    known = next(
+        (name for name, each in [*_functions.items(), *_strangers.items()] if each is function),
+        None,
+    )
     name = f"{getattr(function, '__module__', '')}.{getattr(function, '__qualname__', '')}"
     is_plain = "<" not in name and not name.endswith(".")
-    return known or (name if is_plain and name not in _functions else f"{name}-{secrets.token_hex(8)}")
+    return known or (
+        name if is_plain and name not in _functions else f"{name}-{secrets.token_hex(8)}"
+    )
 
 
 def _unknown(name: str) -> Callable[[Any], bool]:
     def keep(_: Any) -> bool:
         """Refuse to decide."""
         raise InvalidInput(
-            f"expected the function {name} of keep= to be known in this process; give keep= to a component here too, or give "
+            f"expected the function {name} of keep= to be known in this process; give keep= to a "
+            "component here too, or give "
             "roles, which are serialised"
         )
 

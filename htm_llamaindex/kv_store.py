@@ -1,4 +1,6 @@
-"""A key-value store: what an ingestion pipeline's cache and LlamaIndex's other stores are kept in."""
+"""A key-value store: what an ingestion pipeline's cache and LlamaIndex's other stores
+are kept in.
+"""
 
 from __future__ import annotations
 
@@ -24,12 +26,13 @@ class HTMKVStore(BaseKVStore):
     """Keep values under keys in collections: `IngestionCache(cache=HTMKVStore())`.
 
     Args:
-        namespace: The store's own name, "kvstore" by default. Everyone of the tenant who names it has the same one.
-        store: Options of the memory that it works on.
+        namespace: The store's own name, "kvstore" by default. Everyone of the tenant who names it
+        has the same one. store: Options of the memory that it works on.
 
-    A value is a dict of JSON's types; datetimes, bytes, sets and the like come back too. It has at most 240 MB, from 1 MB on
-    compressed. Keys are any text. What is kept here is not a memory, and recall never finds it. It is serialised as
-    configuration, never with an address; a copy is the same store. Raises `InvalidInput` and `StorageError`.
+    A value is a dict of JSON's types; datetimes, bytes, sets and the like come back too. It has at
+    most 240 MB, from 1 MB on compressed. Keys are any text. What is kept here is not a memory, and
+    recall never finds it. It is serialised as configuration, never with an address; a copy is the
+    same store. Raises `InvalidInput` and `StorageError`.
 
         cache = IngestionCache(cache=HTMKVStore(memory=Memory("atlas")))
         pipeline = IngestionPipeline(transformations=[SentenceSplitter()], cache=cache)
@@ -41,7 +44,9 @@ class HTMKVStore(BaseKVStore):
         self._namespace = namespace or DEFAULT_NAMESPACE
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}(tenant={self._stored.tenant!r}, namespace={self._namespace!r})"
+        return (
+            f"{type(self).__name__}(tenant={self._stored.tenant!r}, namespace={self._namespace!r})"
+        )
 
     def put(self, key: str, val: dict[str, Any], collection: str = DEFAULT_COLLECTION) -> None:
         """Put one value; a known key's is replaced."""
@@ -53,17 +58,24 @@ class HTMKVStore(BaseKVStore):
         collection: str = DEFAULT_COLLECTION,
         batch_size: int = payloads.MOST_ITEMS,
     ) -> None:
-        """Put many values: all of them, or on an error none. Of several with one key the last one counts.
+        """Put many values: all of them, or on an error none. Of several with one key the last one
+        counts.
 
         Args:
             kv_pairs: Keys with their values.
             collection: The collection that they go to.
-            batch_size: How many are written in one transaction, 10,000 by default; together they have at most 240 MB there.
+            batch_size: How many are written in one transaction, 10,000 by default; together they
+            have at most 240 MB there.
                 With more there are several, in the order of the pairs.
         """
         if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1:
-            raise InvalidInput(f"expected batch_size to be a whole number above zero, got {batch_size!r}")
-        items = [self._stored.item(self._place(key, collection), _checked(val, key)) for key, val in kv_pairs]
+            raise InvalidInput(
+                f"expected batch_size to be a whole number above zero, got {batch_size!r}"
+            )
+        items = [
+            self._stored.item(self._place(key, collection), _checked(val, key))
+            for key, val in kv_pairs
+        ]
         self._stored.put(items, most=batch_size)
 
     def get(self, key: str, collection: str = DEFAULT_COLLECTION) -> dict[str, Any] | None:
@@ -87,9 +99,11 @@ class HTMKVStore(BaseKVStore):
     def _place(self, key: str, collection: str) -> Place:
         return self._labels(collection), key
 
-    # -- awaited, on threads, so that no connection belongs to an event loop -------------------------------------------
+    # -- awaited, on threads, so that no connection belongs to an event loop -----------------------
 
-    async def aput(self, key: str, val: dict[str, Any], collection: str = DEFAULT_COLLECTION) -> None:
+    async def aput(
+        self, key: str, val: dict[str, Any], collection: str = DEFAULT_COLLECTION
+    ) -> None:
         """`put`, awaited."""
         await asyncio.to_thread(self.put, key, val, collection)
 
@@ -121,6 +135,7 @@ class HTMKVStore(BaseKVStore):
 def _checked(value: object, key: str) -> dict[str, Any]:
     if not isinstance(value, Mapping):
         raise InvalidInput(
-            f"expected the value of {key!r:.80} to be a dict, got {type(value).__name__}; wrap it: {{'value': …}}"
+            f"expected the value of {key!r:.80} to be a dict, got {type(value).__name__}; wrap "
+            f"it: {{'value': …}}"
         )
     return dict(value)

@@ -1,4 +1,6 @@
-"""Memory for chat engines and agents: every message is kept, a window fits, and memory adds what it knows of the question."""
+"""Memory for chat engines and agents: every message is kept, a window fits, and memory adds what it
+knows of the question.
+"""
 
 from __future__ import annotations
 
@@ -53,26 +55,30 @@ _logger = logging.getLogger("htm.llamaindex")
 
 
 class MemoryOptions(PromptOptions, total=False):
-    """Options of recall, those of `PromptOptions`; and what a serialised form has: `palace_handle`, `class_name`."""
+    """Options of recall, those of `PromptOptions`; and what a serialised form has: `palace_handle`,
+    `class_name`.
+    """
 
     palace_handle: str | None
     class_name: str | None
 
 
 class HTMMemory(PromptFields, BaseMemory):
-    """Remember a conversation for good, and show the model what fits: for chat engines, agents and workflows.
+    """Remember a conversation for good, and show the model what fits: for chat engines, agents and
+    workflows.
 
-    Made by `from_defaults`, which says what its options do, or by the class itself, which takes the same arguments by their names.
-    `get` takes `where`, `tags` and `timeframe` for one call, too. A message that is longer than the limit loses its middle there,
-    never in the log.
+    Made by `from_defaults`, which says what its options do, or by the class itself, which takes the
+    same arguments by their names. `get` takes `where`, `tags` and `timeframe` for one call, too. A
+    message that is longer than the limit loses its middle there, never in the log.
 
-    Every message is in PostgreSQL when `put` returns. `get` returns the system messages with which the conversation began, the
-    newest whole turns, and what memory knows about the question. A message's `additional_kwargs["name"]` says who said it, where
-    several people speak. It is serialised as configuration, never with an address; a copy is the same memory.
+    Every message is in PostgreSQL when `put` returns. `get` returns the system messages with which
+    the conversation began, the newest whole turns, and what memory knows about the question. A
+    message's `additional_kwargs["name"]` says who said it, where several people speak. It is
+    serialised as configuration, never with an address; a copy is the same memory.
 
-    While the database does not answer, `put` raises `StorageError` within the time of the turn, and then at once for a
-    while. `get` returns what this process knows of the conversation, logs a warning, and sends `HTMMemoryDegraded` to
-    LlamaIndex's instrumentation.
+    While the database does not answer, `put` raises `StorageError` within the time of the turn, and
+    then at once for a while. `get` returns what this process knows of the conversation, logs a
+    warning, and sends `HTMMemoryDegraded` to LlamaIndex's instrumentation.
 
         memory = HTMMemory.from_defaults("s1", Memory("atlas", user="ann"))
         engine = index.as_chat_engine(chat_mode="context", memory=memory)
@@ -84,7 +90,9 @@ class HTMMemory(PromptFields, BaseMemory):
     palace_tokens: int = Field(default=2_000, gt=0)
     enforce: Enforce = "advise"
     inject: Inject = "question"
-    palace_handle: str | None = Field(default=None, description="under which name it knows the palace")
+    palace_handle: str | None = Field(
+        default=None, description="under which name it knows the palace"
+    )
 
     _memory: Memory | None = PrivateAttr(default=None)
     _recalled: tuple[object, Recall] | None = PrivateAttr(default=None)
@@ -101,8 +109,12 @@ class HTMMemory(PromptFields, BaseMemory):
     _begun: str | None = PrivateAttr(default=None)
 
     def __new__(cls, *_: Any, **arguments: Any) -> Self:
-        """An object whose arguments exist; `__init__` has no room for others, so that type checkers find them, too."""
-        check_known(arguments.keys() - {"class_name"}, _known_arguments(), what="arguments of HTMMemory")
+        """An object whose arguments exist; `__init__` has no room for others, so that type checkers
+        find them, too.
+        """
+        check_known(
+            arguments.keys() - {"class_name"}, _known_arguments(), what="arguments of HTMMemory"
+        )
         return super().__new__(cls)
 
     @with_options(MemoryOptions, **PROMPT)
@@ -130,7 +142,13 @@ class HTMMemory(PromptFields, BaseMemory):
             memory = memory or evidence.check_palace(palace, memory).memory
         url = as_secret(url)
         fields = fields_of(
-            options, memory=memory, robot=robot, tenant=tenant, user=user, url=url, tokenizer_fn=tokenizer_fn
+            options,
+            memory=memory,
+            robot=robot,
+            tenant=tenant,
+            user=user,
+            url=url,
+            tokenizer_fn=tokenizer_fn,
         )
         check_session(session_id)
         _warn_once(session=session_id, user=fields["user"])
@@ -162,39 +180,52 @@ class HTMMemory(PromptFields, BaseMemory):
 
         Args:
             session_id: The conversation; by default a new one.
-            memory: The memory to use. Otherwise one is made of `robot`, `tenant` and `url`; both at once raise
+            memory: The memory to use. Otherwise one is made of `robot`, `tenant` and `url`; both at
+            once raise
                 `InvalidInput`.
             robot: The robot, "default" by default.
             tenant: The tenant, "default" by default.
             user: Whose memories are recalled; by default the memory's own user.
             url: A PostgreSQL DSN; by default `HTM_DATABASE_URL`, else the embedded server.
             chat_history: Becomes the session's log at once.
-            token_limit: Tokens of all that `get` returns. Up to a third of them are for what is recalled, and a tenth for what
-                is known of the user: with a small limit give `recall_tokens` and `profile_tokens`, too.
+            token_limit: Tokens of all that `get` returns. Up to a third of them are for what is
+            recalled, and a tenth for what
+                is known of the user: with a small limit give `recall_tokens` and `profile_tokens`,
+                too.
             tokenizer_fn: Splits a text into tokens, to count them; by default LlamaIndex's.
-            palace: A `htm_core.palace.Palace` that is consulted about each question, as this user and session. It brings
+            palace: A `htm_core.palace.Palace` that is consulted about each question, as this user
+            and session. It brings
                 its own memory, unless another one of its tenant is given.
-            enforce: With "strict" `get` raises `Ungrounded` when a layer of the palace could not be reached.
-            profile_tokens: Tokens at most of what is known of the user from other conversations, in the same block;
-                never more than a tenth of the limit, 0 for none. None either where recall is narrowed, or recalls nothing.
-            palace_tokens: Tokens at most of what a palace says to the question; never more than half of the room.
-            inject: Where memory's block goes, in what `get` returns alone: "question" (the default), in the question's message
-                before its words, which every model's template takes. Where the question is still to come, as in some chat
-                engines, it is the last user's message, which the assistant answers with a word. "message": a message before the
-                question. "system": the end of the system message with which the messages begin.
+            enforce: With "strict" `get` raises `Ungrounded` when a layer of the palace could not be
+            reached. profile_tokens: Tokens at most of what is known of the user from other
+            conversations, in the same block;
+                never more than a tenth of the limit, 0 for none. None either where recall is
+                narrowed, or recalls nothing.
+            palace_tokens: Tokens at most of what a palace says to the question; never more than
+            half of the room. inject: Where memory's block goes, in what `get` returns alone:
+            "question" (the default), in the question's message
+                before its words, which every model's template takes. Where the question is still to
+                come, as in some chat engines, it is the last user's message, which the assistant
+                answers with a word. "message": a message before the question. "system": the end of
+                the system message with which the messages begin.
             options: What is recalled for a question; never more than a third of the room.
 
         Raises `InvalidInput` for what cannot work.
 
-            memory = HTMMemory.from_defaults("s1", Memory("atlas"), user="ann", keep=["user", "assistant"])
+            memory = HTMMemory.from_defaults("s1", Memory("atlas"), user="ann", keep=["user",
+            "assistant"])
         """
         return cls(*args, **kwargs)
 
     @property
     def memory(self) -> Memory:
-        """The memory behind it, of this user and session: to recall by hand, to forget, to erase."""
+        """The memory behind it, of this user and session: to recall by hand, to
+        forget, to erase.
+        """
         if self._memory is None:
-            self._memory = memory_for(self._opened(), user=self.user, session=self.session_id, timezone=self.timezone)
+            self._memory = memory_for(
+                self._opened(), user=self.user, session=self.session_id, timezone=self.timezone
+            )
         return self._memory
 
     @property
@@ -203,8 +234,11 @@ class HTMMemory(PromptFields, BaseMemory):
         if self._palace is None and self.palace_handle is not None:
             from htm_core.palace import Palace
 
-            # In another process it is a palace without fetchers; fetching an artifact there fails with an error.
-            palace = self._given_palace or evidence.palace_of(self.palace_handle) or Palace(self.memory)
+            # In another process it is a palace without fetchers; fetching an artifact there fails
+            # with an error.
+            palace = (
+                self._given_palace or evidence.palace_of(self.palace_handle) or Palace(self.memory)
+            )
             self._palace = palace.of(user=self.memory.user, session=self.memory.session)
         return self._palace
 
@@ -213,29 +247,34 @@ class HTMMemory(PromptFields, BaseMemory):
         """Answer of the palace to the last question; None without one."""
         return self._consulted[1].grounding if self._consulted else None
 
-    # -- reading ------------------------------------------------------------------------------------------------------
+    # -- reading -----------------------------------------------------------------------------------
 
     def get(
         self, input: str | ChatMessage | None = None, initial_token_count: int = 0, **kwargs: Any
     ) -> list[ChatMessage]:
-        """The messages for a model: the window, and what is recalled for `input`, else for the user's last message.
+        """The messages for a model: the window, and what is recalled for `input`, else for the
+        user's last message.
 
         Args:
             input: The question; by default the user's last message.
             initial_token_count: Tokens of what else the model is given.
-            kwargs: `where`, `tags`, `timeframe`, `as_of`, `valid_at`, `sources`, `min_trust` and `limit` of this call. Filters
-                hold beside the memory's own; times and a limit replace its own. Any other is an `InvalidInput`.
+            kwargs: `where`, `tags`, `timeframe`, `as_of`, `valid_at`, `sources`, `min_trust` and
+            `limit` of this call. Filters
+                hold beside the memory's own; times and a limit replace its own. Any other is an
+                `InvalidInput`.
 
-        The messages are fresh objects each time. Recall and the palace are consulted once for each question, however often
-        this is called. Raises `InvalidInput` when nothing of the limit is left, and `Ungrounded` when a strict palace could
-        not be reached.
+        The messages are fresh objects each time. Recall and the palace are consulted once for each
+        question, however often this is called. Raises `InvalidInput` when nothing of the limit is
+        left, and `Ungrounded` when a strict palace could not be reached.
 
             messages = memory.get("Which port does the API use?", where={"kind": "fact"})
         """
         room, choices = self._room(initial_token_count), self._choices(kwargs)
         entries, question, turn = self._read(input)
         lead = fit_opening(
-            [message_of(mention) for _, mention in opening_of(entries)], room=room, count_tokens=self._count_tokens
+            [message_of(mention) for _, mention in opening_of(entries)],
+            room=room,
+            count_tokens=self._count_tokens,
         )
         room -= sum(count(each, count_tokens=self._count_tokens) for each in lead)
         share = min(self.palace_tokens, int(room * evidence.SHARE))
@@ -269,7 +308,9 @@ class HTMMemory(PromptFields, BaseMemory):
             shown={question} | quoted,
             is_asked=is_asked,
         )
-        return with_blocks([*lead, *window], [from_palace, block], inject=self.inject, is_asked=is_asked, more=more)
+        return with_blocks(
+            [*lead, *window], [from_palace, block], inject=self.inject, is_asked=is_asked, more=more
+        )
 
     async def aget(
         self, input: str | ChatMessage | None = None, initial_token_count: int = 0, **kwargs: Any
@@ -285,7 +326,7 @@ class HTMMemory(PromptFields, BaseMemory):
         """`get_all`, awaited."""
         return [message_of(mention) for mention in await self.memory.aio.log().tail()]
 
-    # -- writing ------------------------------------------------------------------------------------------------------
+    # -- writing -----------------------------------------------------------------------------------
 
     def put(self, message: ChatMessage) -> None:
         """Keep a message for good. Raises `StorageError` when it is not known to be stored."""
@@ -298,10 +339,11 @@ class HTMMemory(PromptFields, BaseMemory):
     def put_messages(self, messages: Sequence[ChatMessage]) -> None:
         """Keep messages for good, all of them or none.
 
-        When a client sends the whole conversation again, only what is new is kept: three or more messages that begin with
-        all that the log has, be it without calls of tools and results. A person's words and another's must be among
-        these; in doubt messages are kept. Raises `StorageError` when they are not known to be stored, and `InvalidInput` for
-        what is no message.
+        When a client sends the whole conversation again, only what is new is kept: three or more
+        messages that begin with all that the log has, be it without calls of tools and results. A
+        person's words and another's must be among these; in doubt messages are kept. Raises
+        `StorageError` when they are not known to be stored, and `InvalidInput` for what is no
+        message.
         """
         for message in messages:
             if not isinstance(message, ChatMessage):
@@ -327,22 +369,28 @@ class HTMMemory(PromptFields, BaseMemory):
             memory.set([*history[:-1], edited], forget=True)
 
         Args:
-            messages: The messages, oldest first. One that the log has already stays the same one, also when a client
+            messages: The messages, oldest first. One that the log has already stays the same one,
+            also when a client
                 sends only its words. Memory's blocks in them are left out: nobody said them.
-            forget: Whether what leaves the log leaves recall as well, as after an edit. By default long-term memory keeps
+            forget: Whether what leaves the log leaves recall as well, as after an edit. By default
+            long-term memory keeps
                 it. `memory.restore` brings it back.
         """
         self._recalled = self._consulted = None
         self._log.begin()
         self._log.forget_seen()
-        self._log.write(lambda: set_log(self.memory.log(), as_said(messages), keep=self.keep, forget=forget))
+        self._log.write(
+            lambda: set_log(self.memory.log(), as_said(messages), keep=self.keep, forget=forget)
+        )
 
     async def aset(self, messages: Sequence[ChatMessage], *, forget: bool = False) -> None:
         """`set`, awaited."""
         await asyncio.to_thread(self.set, messages, forget=forget)
 
     def reset(self) -> None:
-        """Empty the session's log; long-term memory keeps what was in it. To erase it use `memory.erase(session=...)`."""
+        """Empty the session's log; long-term memory keeps what was in it. To erase it use
+        `memory.erase(session=...)`.
+        """
         self._recalled = self._consulted = None
         self._log.begin()
         self._log.forget_seen()
@@ -352,21 +400,23 @@ class HTMMemory(PromptFields, BaseMemory):
         """`reset`, awaited."""
         await asyncio.to_thread(self.reset)
 
-    # -- copies -------------------------------------------------------------------------------------------------------
+    # -- copies ------------------------------------------------------------------------------------
 
     def __deepcopy__(self, memo: Any = None) -> Self:
-        # A workflow copies its state. Two copies of a memory would know different things of one conversation.
+        # A workflow copies its state. Two copies of a memory would know different things of one
+        # conversation.
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self).from_dict, (self.to_dict(),)
 
-    # -- inside -------------------------------------------------------------------------------------------------------
+    # -- inside ------------------------------------------------------------------------------------
 
     def _room(self, initial_token_count: int) -> int:
         if initial_token_count >= self.token_limit:
             raise InvalidInput(
-                f"expected initial_token_count to leave room in token_limit={self.token_limit:,}, got "
+                f"expected initial_token_count to leave room in token_limit={self.token_limit:,}, "
+                "got "
                 f"{initial_token_count:,}; shorten the prompt, or raise the limit"
             )
         return self.token_limit - initial_token_count
@@ -386,7 +436,9 @@ class HTMMemory(PromptFields, BaseMemory):
         return self._requests
 
     def _read(self, input: str | ChatMessage | None) -> tuple[Entries, str, str | None]:
-        """The last messages, the question and its turn. Another question than at the last `get` or `put` begins a turn."""
+        """The last messages, the question and its turn. Another question than at the last `get` or
+        `put` begins a turn.
+        """
         known = {self._begun, self._asked[0] if self._asked else None}
         if input is not None and words_given(input) not in known:
             self._log.begin()
@@ -417,28 +469,46 @@ class HTMMemory(PromptFields, BaseMemory):
             first = evidence.is_first_question(entries, question)
             try:
                 consulted = self._log.run(
-                    lambda: before_answer(palace, question, enforce=self.enforce, first=first, wake=wake),
+                    lambda: before_answer(
+                        palace, question, enforce=self.enforce, first=first, wake=wake
+                    ),
                     step=consulting(palace.reader),
                 )
             except (MemorySkipped, TimeoutError) as error:
                 if self.enforce == "strict":
-                    raise Ungrounded(f"{error}. Without the palace there is no answer in strict mode") from error
+                    raise Ungrounded(
+                        f"{error}. Without the palace there is no answer in strict mode"
+                    ) from error
                 tell_degraded("consulting the palace", error, instead="no evidence")
                 return None
             self._consulted = key, consulted
         return self._consulted[1]
 
     def _drafts(self, messages: Sequence[ChatMessage]) -> list[Draft]:
-        """Return drafts of messages; an answer with its evidence, until the user says something else."""
+        """Return drafts of messages; an answer with its evidence, until the user says something
+        else.
+        """
         drafts: list[Draft] = []
         for draft, message in zip(drafts_of(messages, keep=self.keep), messages, strict=True):
-            if self._consulted and draft.role == MessageRole.USER.value and words_of(message) != self._consulted[0][0]:
+            if (
+                self._consulted
+                and draft.role == MessageRole.USER.value
+                and words_of(message) != self._consulted[0][0]
+            ):
                 self._consulted = None
-            drafts.append(evidence.with_provenance(draft, self._consulted[1] if self._consulted else None))
+            drafts.append(
+                evidence.with_provenance(draft, self._consulted[1] if self._consulted else None)
+            )
         return drafts
 
     def _recall(
-        self, question: str, turn: str | None, choices: Choices, *, speaker: str | None, before: Sequence[SaidBefore]
+        self,
+        question: str,
+        turn: str | None,
+        choices: Choices,
+        *,
+        speaker: str | None,
+        before: Sequence[SaidBefore],
     ) -> Recall:
         """The hits for a question; recalled once for each time that it is said."""
         if not question or not choices.limit:
@@ -458,14 +528,19 @@ class HTMMemory(PromptFields, BaseMemory):
         return self._recalled[1]
 
     def _known(self, turn: str | None) -> Sequence[ProfileLine]:
-        """Return what is known of the user, read once, so that what a model is shown begins the same in the whole conversation.
+        """Return what is known of the user, read once, so that what a model is shown begins the
+        same in the whole conversation.
 
-        Where the conversation has more than its window shows, that changes anyway: then it is read in each turn, with what only
-        this conversation says.
+        Where the conversation has more than its window shows, that changes anyway: then it is read
+        in each turn, with what only this conversation says.
         """
         outgrown = self._builder.outgrown
         again = outgrown and turn != self._profile_turn
-        read = self._profile.reader(self.memory, outgrown=outgrown, again=again) if self.profile_tokens else None
+        read = (
+            self._profile.reader(self.memory, outgrown=outgrown, again=again)
+            if self.profile_tokens
+            else None
+        )
         if read is not None:
             try:
                 self._log.run(read, step="recall")
@@ -477,7 +552,9 @@ class HTMMemory(PromptFields, BaseMemory):
 
 @cache
 def _known_arguments() -> tuple[str, ...]:
-    """The names that the class takes, but for that of the class itself, which a serialised form has."""
+    """The names that the class takes, but for that of the class itself, which a serialised form
+    has.
+    """
     return tuple(inspect.signature(HTMMemory.__init__).parameters)[1:-1]
 
 
@@ -493,5 +570,6 @@ def _warn_once(**values: str | None) -> None:
 
 _MISSING = {
     "session": "no session_id: this conversation is a new one; give its name to find it again",
-    "user": "no user: what is said belongs to its session alone, and no other conversation recalls it; give user=",
+    "user": "no user: what is said belongs to its session alone, and no other conversation "
+    "recalls it; give user=",
 }

@@ -23,7 +23,8 @@ from htm_core.prompt.exact_json import decode_value, encode_value, jsonb_number
 from htm_core.prompt.messages import legible, storable
 
 _CLASSES: dict[str, type[BaseNode]] = {
-    each.class_name(): each for each in (Document, ImageDocument, ImageNode, IndexNode, Node, TextNode)
+    each.class_name(): each
+    for each in (Document, ImageDocument, ImageNode, IndexNode, Node, TextNode)
 }
 _CONTENT = "_node_content"
 _TYPE = "_node_type"
@@ -32,10 +33,12 @@ _METADATA = "htm_metadata"
 
 
 def item_of(node: BaseNode, *, flat: bool) -> CollectionItem:
-    """The item that stores a node: its text to search, its metadata to filter by, and the exact rest as payload.
+    """The item that stores a node: its text to search, its metadata to filter by, and the exact
+    rest as payload.
 
-    The metadata has what LlamaIndex's own stores add to it, so filters on `ref_doc_id` work too. The collection embeds a node
-    that has no embedding. Filters see U+FFFD for a NUL, and null for NaN and infinities; the node comes back with them.
+    The metadata has what LlamaIndex's own stores add to it, so filters on `ref_doc_id` work too.
+    The collection embeds a node that has no embedding. Filters see U+FFFD for a NUL, and null for
+    NaN and infinities; the node comes back with them.
     """
     text = node.get_content(metadata_mode=MetadataMode.NONE)
     content = legible(text)
@@ -54,7 +57,9 @@ def item_of(node: BaseNode, *, flat: bool) -> CollectionItem:
 
 
 def node_of(item: CollectionItem) -> BaseNode:
-    """The node of an item, equal to the one that was added except for its embedding; a fresh object each time."""
+    """The node of an item, equal to the one that was added except for its embedding; a fresh object
+    each time.
+    """
     if item.payload is None:  # put into the collection by other means
         return TextNode(id_=item.id or "", text=item.content, metadata=dict(item.metadata))
     kind = _CLASSES.get(str(item.metadata.get(_TYPE)), TextNode)
@@ -76,7 +81,13 @@ def filterable(metadata: dict[str, Any]) -> dict[str, Any]:
 def _is_finite(value: Any) -> bool:
     if isinstance(value, float):
         return math.isfinite(value)
-    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
+    parts = (
+        value.values()
+        if isinstance(value, dict)
+        else value
+        if isinstance(value, list | tuple)
+        else ()
+    )
     return all(map(_is_finite, parts))
 
 

@@ -27,13 +27,16 @@ OnlyDrawer = Annotated[str | None, _ARGUMENTS["only_drawer"]]
 
 
 class HTMPalaceToolSpec(BaseToolSpec):
-    """Give an agent the tools `note`, `promote_to_palace`, `file_in_palace` and `look_palace`, awaited where it awaits.
+    """Give an agent the tools `note`, `promote_to_palace`, `file_in_palace` and `look_palace`,
+    awaited where it awaits.
 
     Args:
-        palace: The palace. It decides whose palace it is, never the model: its user's, or in a session without a user that
+        palace: The palace. It decides whose palace it is, never the model: its user's, or in a
+        session without a user that
             session's alone.
 
-    An error becomes an answer that the model can act on. Raises `InvalidInput` for what is no palace.
+    An error becomes an answer that the model can act on. Raises `InvalidInput` for what is no
+    palace.
 
         agent = FunctionAgent(tools=HTMPalaceToolSpec(Palace(memory)).to_tool_list(), llm=llm)
     """
@@ -57,9 +60,13 @@ class HTMPalaceToolSpec(BaseToolSpec):
         return self._hands.note(content)
 
     @reply_to_errors
-    def promote_to_palace(self, note_id: NoteId, room: Room, drawer: Drawer, reason: Reason, summary: Summary) -> str:
+    def promote_to_palace(
+        self, note_id: NoteId, room: Room, drawer: Drawer, reason: Reason, summary: Summary
+    ) -> str:
         """Promote a note: file what it has taught."""
-        return self._hands.promote(note_id, room=room, drawer=drawer, reason=reason, summary=summary)
+        return self._hands.promote(
+            note_id, room=room, drawer=drawer, reason=reason, summary=summary
+        )
 
     @reply_to_errors
     def file_in_palace(self, content: Fact, room: Room, drawer: Drawer, reason: Reason) -> str:
@@ -79,9 +86,13 @@ class HTMPalaceToolSpec(BaseToolSpec):
         self, note_id: NoteId, room: Room, drawer: Drawer, reason: Reason, summary: Summary
     ) -> str:
         """`promote_to_palace`, awaited."""
-        return await asyncio.to_thread(self.promote_to_palace, note_id, room, drawer, reason, summary)
+        return await asyncio.to_thread(
+            self.promote_to_palace, note_id, room, drawer, reason, summary
+        )
 
-    async def afile_in_palace(self, content: Fact, room: Room, drawer: Drawer, reason: Reason) -> str:
+    async def afile_in_palace(
+        self, content: Fact, room: Room, drawer: Drawer, reason: Reason
+    ) -> str:
         """`file_in_palace`, awaited."""
         return await asyncio.to_thread(self.file_in_palace, content, room, drawer, reason)
 

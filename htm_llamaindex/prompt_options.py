@@ -1,4 +1,6 @@
-"""Options of recall for a prompt, which a conversation's memory and a block of LlamaIndex's own memory have alike."""
+"""Options of recall for a prompt, which a conversation's memory and a block of LlamaIndex's own
+memory have alike.
+"""
 
 from __future__ import annotations
 
@@ -29,13 +31,17 @@ class PromptOptions(PromptFilters, total=False):
 
     recall_limit: Passages to recall at most; 8 by default, 0 recalls none.
     recall_tokens: Tokens of these at most, 1,000 by default.
-    keep: Which messages recall may find: roles, such as `["user", "assistant"]`, or a function of a `ChatMessage` that answers True
-        or False. By default all. The session's log has every message, also those that recall never finds.
-    rewrite: Makes the query for recall of the question's words. By default the question itself is the query.
-    timeout: Seconds that memory may take in a turn, 10 by default; None is no limit.
-    timezone: Where the user is, such as "Asia/Tokyo": of "yesterday" in a question, and of the dates that are shown. By default the
+    keep: Which messages recall may find: roles, such as `["user", "assistant"]`, or a function of a
+    `ChatMessage` that answers True
+        or False. By default all. The session's log has every message, also those that recall never
+        finds.
+    rewrite: Makes the query for recall of the question's words. By default the question itself is
+    the query. timeout: Seconds that memory may take in a turn, 10 by default; None is no limit.
+    timezone: Where the user is, such as "Asia/Tokyo": of "yesterday" in a question, and of the
+    dates that are shown. By default the
         memory's own zone, else the machine's. It is serialised, too.
-    handle: The name under which this process finds the memory; set when what was serialised is read.
+    handle: The name under which this process finds the memory; set when what was serialised is
+    read.
 
     and those of `PromptFilters`.
     """
@@ -49,7 +55,13 @@ class PromptOptions(PromptFilters, total=False):
     handle: str | None
 
 
-PROMPT: PromptOptions = {"recall_limit": 8, "recall_tokens": 1_000, "min_score": 0.0, "min_trust": 0, "timeout": 10.0}
+PROMPT: PromptOptions = {
+    "recall_limit": 8,
+    "recall_tokens": 1_000,
+    "min_score": 0.0,
+    "min_trust": 0,
+    "timeout": 10.0,
+}
 
 
 class PromptFields(BaseModel):
@@ -69,7 +81,9 @@ class PromptFields(BaseModel):
     rewrite: Callable[[str], str] | None = Field(default=None, exclude=True)
     timeout: float | None = Field(default=10.0, gt=0)
     timezone: str | None = None
-    handle: str | None = Field(default=None, description="under which name this process knows the memory")
+    handle: str | None = Field(
+        default=None, description="under which name this process knows the memory"
+    )
     tokenizer_fn: Callable[[str], Any] = Field(default_factory=get_tokenizer, exclude=True)
 
     _given: Memory | None = PrivateAttr(default=None)
@@ -88,7 +102,9 @@ class PromptFields(BaseModel):
 
     @property
     def _own_choices(self) -> Choices:
-        return check_choices(limit=self.recall_limit, where=self.where, tags=self.tags, timeframe=self.timeframe)
+        return check_choices(
+            limit=self.recall_limit, where=self.where, tags=self.tags, timeframe=self.timeframe
+        )
 
     def _count_tokens(self, text: str) -> int:
         return len(self.tokenizer_fn(text))
@@ -104,12 +120,14 @@ class PromptFields(BaseModel):
         speaker: str | None = None,
         before: Sequence[SaidBefore] = (),
     ) -> Recall:
-        """Recall for a question, a few hits more than the limit, since those that are shown anyway are skipped.
+        """Recall for a question, a few hits more than the limit, since those that are shown anyway
+        are skipped.
 
-        `run` does the recall in the time that a turn has. `speaker` is who asks, where several people speak, and `before` what was
-        said before it, for a question that does not say itself what it is about (see
-        `htm_core.prompt.overview.recall_or_overview`); a query of `rewrite` is taken as it is. It never raises: a failure is
-        told, with `without` to say what the model is shown instead.
+        `run` does the recall in the time that a turn has. `speaker` is who asks, where several
+        people speak, and `before` what was said before it, for a question that does not say itself
+        what it is about (see `htm_core.prompt.overview.recall_or_overview`); a query of `rewrite`
+        is taken as it is. It never raises: a failure is told, with `without` to say what the model
+        is shown instead.
         """
         query = rewritten(question, self.rewrite)
         if not query.strip():
@@ -169,8 +187,14 @@ def rewritten(question: str, rewrite: Callable[[str], str] | None) -> str:
     try:
         query: object = rewrite(question)
     except Exception as error:  # another's code may raise anything
-        tell_degraded("rewriting the question", error, instead="what is recalled for the question as it was said")
+        tell_degraded(
+            "rewriting the question",
+            error,
+            instead="what is recalled for the question as it was said",
+        )
         return question
     if not isinstance(query, str):
-        raise InvalidInput(f"expected rewrite to answer with a text, got {type(query).__name__}; return the query")
+        raise InvalidInput(
+            f"expected rewrite to answer with a text, got {type(query).__name__}; return the query"
+        )
     return query

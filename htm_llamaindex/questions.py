@@ -1,4 +1,6 @@
-"""The question that is to be answered: what was given, or what the user said last; and what was said before it."""
+"""The question that is to be answered: what was given, or what the user said last; and what was
+said before it.
+"""
 
 from __future__ import annotations
 
@@ -36,13 +38,17 @@ def opening_of(entries: Entries) -> Entries:
 
 
 def speaker_of(question: str | ChatMessage | None) -> str | None:
-    """Who asks a question that is given as a message, empty without a name; None where only the log may know."""
+    """Who asks a question that is given as a message, empty without a name; None where only the log
+    may know.
+    """
     return name_of(question) or "" if isinstance(question, ChatMessage) else None
 
 
 def words_given(question: str | ChatMessage) -> str:
     """The words of a question, without what memory has put before them in a request."""
-    return searchable(without_blocks(question if isinstance(question, str) else question.content or ""))
+    return searchable(
+        without_blocks(question if isinstance(question, str) else question.content or "")
+    )
 
 
 def is_last_said(entries: Entries, question: str) -> bool:
@@ -52,24 +58,37 @@ def is_last_said(entries: Entries, question: str) -> bool:
 
 
 def with_sent_before(entries: Entries, question: str) -> str:
-    """A question with what the same person sent right before it, up to three messages in all: "Where is my boat?", "Thanks!"."""
+    """A question with what the same person sent right before it, up to three messages in all:
+    "Where is my boat?", "Thanks!".
+    """
     if not is_last_said(entries, question):
         return question
-    at = max(place for place, (_, mention) in enumerate(entries) if mention.role == MessageRole.USER.value)
+    at = max(
+        place
+        for place, (_, mention) in enumerate(entries)
+        if mention.role == MessageRole.USER.value
+    )
     last = entries[at][1]
     together = takewhile(
         lambda mention: (mention.role, mention.name) == (last.role, last.name),
         (mention for _, mention in reversed(entries[max(0, at + 1 - SENT_AT_ONCE) : at + 1])),
     )
-    return "\n\n".join(filter(None, reversed([words_of(message_of(mention)) for mention in together])))
+    return "\n\n".join(
+        filter(None, reversed([words_of(message_of(mention)) for mention in together]))
+    )
 
 
 def said_before(entries: Entries, question: str) -> list[SaidBefore]:
     """Return what was said last before a question, oldest first."""
-    before = said_before_in(question, (message_of(mention) for _, mention in entries[-SEEN_BEFORE:]))
+    before = said_before_in(
+        question, (message_of(mention) for _, mention in entries[-SEEN_BEFORE:])
+    )
     return before[:-1] if before and before[-1] == SaidBefore(question, by_person=True) else before
 
 
 def last_said(entries: Entries) -> Mention | None:
     """Return the last message of the user."""
-    return next((mention for _, mention in reversed(entries) if mention.role == MessageRole.USER.value), None)
+    return next(
+        (mention for _, mention in reversed(entries) if mention.role == MessageRole.USER.value),
+        None,
+    )

@@ -1,4 +1,6 @@
-"""Requests to a model: the newest turns of a conversation, and a block of what memory knows, which fit a number of tokens."""
+"""Requests to a model: the newest turns of a conversation, and a block of what memory knows, which
+fit a number of tokens.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,8 @@ from .questions import opening_of
 from .retriever import recalled_text
 from .window import Counted, CountTokens, count, fit, largest
 
-# How many of the last messages are read first, and how many more than the estimate when these do not fill the room.
+# How many of the last messages are read first, and how many more than the estimate when these do
+# not fill the room.
 FIRST_READ = 64
 READ_MORE = 1.25
 # The largest share of the room for what is recalled.
@@ -30,7 +33,9 @@ RECALL_SHARE = 1 / 3
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """Knowledge of memory about a question: the hits, what is known of the user, and the token of the turn's fence."""
+    """Knowledge of memory about a question: the hits, what is known of the user, and the token of
+    the turn's fence.
+    """
 
     hits: Recall
     profile: Sequence[ProfileLine]
@@ -61,20 +66,22 @@ class RequestBuilder:
         shown: set[str],
         is_asked: bool,
     ) -> tuple[list[ChatMessage], str]:
-        """The window, without the system messages that come first, and memory's block: `room` tokens hold both.
+        """The window, without the system messages that come first, and memory's block: `room`
+        tokens hold both.
 
         Args:
             entries: The last messages of the log.
             known: What memory knows.
             question: What it was found for.
             room: Tokens at most.
-            recall_tokens: Tokens at most of what was recalled, which has a third of the room at most.
-            profile_tokens: Tokens at most of what is known of the user, which has a quarter of the room at most.
-            limit: Passages at most.
+            recall_tokens: Tokens at most of what was recalled, which has a third of the room at
+            most. profile_tokens: Tokens at most of what is known of the user, which has a quarter
+            of the room at most. limit: Passages at most.
             shown: Texts that the model is shown anyway, beside the window.
             is_asked: Whether the question is the user's last message, and not still to come.
 
-        The window has what the block leaves. The block depends on nothing after the question: so the steps of a turn begin alike.
+        The window has what the block leaves. The block depends on nothing after the question: so
+        the steps of a turn begin alike.
         """
         today = today_of(self._memory)
         dated = self.cost(f"{today_line(today)}\n", is_asked=is_asked)
@@ -83,23 +90,31 @@ class RequestBuilder:
         def profile(*, beside: str = "") -> str:
             """The block of what is known of the user, without what stands `beside` it."""
             count = self._count_tokens
-            return profile_block(known.profile, memory=self._memory, room=share, count=count, beside=beside)
+            return profile_block(
+                known.profile, memory=self._memory, room=share, count=count, beside=beside
+            )
 
         lines = profile()
         profiled = self._count_tokens(lines) + dated if lines else 0
-        reserve = min(recall_tokens, int(max(0, room - profiled) * RECALL_SHARE)) if known.hits else 0
+        reserve = (
+            min(recall_tokens, int(max(0, room - profiled) * RECALL_SHARE)) if known.hits else 0
+        )
         beside = profiled + (reserve + dated if reserve else 0)
 
         def filled(taken: int) -> tuple[list[ChatMessage], str]:
             """The window beside so many tokens, and the block beside it."""
             window, files = self._window(entries, room - taken)
-            asked = max((at for at, each in enumerate(window) if each.role == MessageRole.USER), default=len(window))
+            asked = max(
+                (at for at, each in enumerate(window) if each.role == MessageRole.USER),
+                default=len(window),
+            )
             recalled = recalled_text(
                 without_shown_files(known.hits, session=self._memory.session, shown=files),
                 question=question,
                 token=known.token,
                 today=today,
-                shown={words_of(each) for each in (window[: asked + 1] if is_asked else window)} | shown,
+                shown={words_of(each) for each in (window[: asked + 1] if is_asked else window)}
+                | shown,
                 limit=limit,
                 room=reserve,
                 count=self._count_tokens,
@@ -115,13 +130,19 @@ class RequestBuilder:
                 return wider, other
         return window, block
 
-    def cost(self, text: str, more: Mapping[str, Any] | None = None, *, is_asked: bool = True) -> int:
-        """The tokens of a text of memory with a message around it; and with the answer to it, where the question is to come."""
+    def cost(
+        self, text: str, more: Mapping[str, Any] | None = None, *, is_asked: bool = True
+    ) -> int:
+        """The tokens of a text of memory with a message around it; and with the answer to it, where
+        the question is to come.
+        """
         messages = with_blocks([], [text], inject="question", is_asked=is_asked, more=more)
         return sum(count(each, count_tokens=self._count_tokens) for each in messages)
 
     def _window(self, entries: Entries, room: int) -> tuple[list[ChatMessage], frozenset[str]]:
-        """The newest turns that fit, reading as far back as that needs; and the ids of the messages whose files they show."""
+        """The newest turns that fit, reading as far back as that needs; and the ids of the messages
+        whose files they show.
+        """
         read, reach = FIRST_READ, room
         while True:
             rest = entries[len(opening_of(entries)) :]
@@ -143,13 +164,15 @@ class RequestBuilder:
                 entries = self._log.entries(read)
 
     def _newest(self, entries: Entries, reach: int, most: int) -> list[Counted]:
-        """The last messages, back to a user's, that cost more than `reach` tokens, when none is shown with more than `most`.
+        """The last messages, back to a user's, that cost more than `reach` tokens, when none is
+        shown with more than `most`.
 
         Each is counted once while it is shown.
         """
         known, self._tokens = self._tokens, {}
         part: list[Counted] = []
-        is_earlier = False  # than the turn that is going on, which begins with the last message of a user
+        # than the turn that is going on, which begins with the last message of a user
+        is_earlier = False
         for _, mention in reversed(entries):
             stored = message_of(mention)
             message = without_thinking(stored) if is_earlier else stored

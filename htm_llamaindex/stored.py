@@ -1,4 +1,6 @@
-"""Shared base of the key-value, document and index stores: one collection of the tenant, opened where it is used."""
+"""Shared base of the key-value, document and index stores: one collection of the tenant, opened
+where it is used.
+"""
 
 from __future__ import annotations
 
@@ -18,16 +20,19 @@ from . import handles
 
 _log = logging.getLogger("htm.llamaindex")
 
-# The collection that all of these stores of a tenant share. No vector store can open a collection of this kind.
+# The collection that all of these stores of a tenant share. No vector store can open a collection
+# of this kind.
 COLLECTION: Final = "stores"
 KIND: Final = "llamaindex"
-# A longer value is compressed: the vectors in a cache of nodes are digits, of which more than half can be saved.
+# A longer value is compressed: the vectors in a cache of nodes are digits, of which more than half
+# can be saved.
 COMPRESSED_FROM = 1 << 20
 _FORM = "htm_form"  # in an item's value: how its payload was written, "exact", "zlib" or both
 
 
 class Stored:
-    """The items of one store, in the memory that it was given, else in one that is made of its url and tenant.
+    """The items of one store, in the memory that it was given, else in one that is made of its url
+    and tenant.
 
     It is serialised as configuration, never with an address; a copy is the same.
     """
@@ -56,20 +61,29 @@ class Stored:
         return payloads.read(self.collection, places)
 
     def item(self, place: Place, value: Any, *, reference: str | None = None) -> CollectionItem:
-        """The item that stores a value of JSON's types, or of others that `exact_json` brings back, at a place."""
+        """The item that stores a value of JSON's types, or of others that `exact_json` brings back,
+        at a place.
+        """
         namespace, id = place
         form, payload = _written(value, compressed=self.collection.redactor is None)
         return CollectionItem(
-            id=id, namespace=namespace, payload=payload, value=form, reference=reference or None, index=False
+            id=id,
+            namespace=namespace,
+            payload=payload,
+            value=form,
+            reference=reference or None,
+            index=False,
         )
 
-    # -- copies -------------------------------------------------------------------------------------------------------
+    # -- copies ------------------------------------------------------------------------------------
 
     def __deepcopy__(self, memo: Any = None) -> Self:
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        written = handles.written(self.handle, lambda: handles.open_memory(self.memory, None, tenant=self.tenant))
+        written = handles.written(
+            self.handle, lambda: handles.open_memory(self.memory, None, tenant=self.tenant)
+        )
         return _restored, (type(self), self.tenant, written)
 
 
@@ -88,7 +102,9 @@ def value_of(item: CollectionItem) -> Any:
 
 
 def exact(value: Any) -> Any:
-    """A value in JSON's own types, of which `decode_value` makes it again; raises `InvalidInput` for an object of another type."""
+    """A value in JSON's own types, of which `decode_value` makes it again; raises `InvalidInput`
+    for an object of another type.
+    """
     return encode_value(value, otherwise=_refuse)
 
 
@@ -110,6 +126,7 @@ def _written(value: Any, *, compressed: bool) -> tuple[Mapping[str, str], bytes]
 
 def _refuse(value: Any) -> Any:
     raise InvalidInput(
-        f"expected a value of JSON's types, or a datetime, bytes, set or the like, got {type(value).__name__}; convert it "
+        "expected a value of JSON's types, or a datetime, bytes, set or the like, got "
+        f"{type(value).__name__}; convert it "
         "first, or use str(…)"
     )

@@ -37,17 +37,21 @@ reply_to_errors = tool_replies.reply_to_errors(
 
 
 class HTMToolSpec(BaseToolSpec):
-    """Give an agent the tools `recall`, `remember` and `forget` over a memory, awaited where the agent awaits.
+    """Give an agent the tools `recall`, `remember` and `forget` over a memory, awaited where the
+    agent awaits.
 
     Args:
-        memory: The memory. It decides whose memories these are, never the model: its user's, or in a session without a user
+        memory: The memory. It decides whose memories these are, never the model: its user's, or in
+        a session without a user
             that session's alone.
-        min_trust: The lowest trust, from 0 (the default) to 4, of what is shown: see docs/why/trust.md.
+        min_trust: The lowest trust, from 0 (the default) to 4, of what is shown: see
+        docs/why/trust.md.
 
-    What is recalled comes with a warning that it is reference data and not instructions. An error becomes an answer
-    that the model can act on. Raises `InvalidInput` for what is no memory.
+    What is recalled comes with a warning that it is reference data and not instructions. An error
+    becomes an answer that the model can act on. Raises `InvalidInput` for what is no memory.
 
-        agent = FunctionAgent(tools=HTMToolSpec(Memory("atlas", user="ann")).to_tool_list(), llm=llm)
+        agent = FunctionAgent(tools=HTMToolSpec(Memory("atlas", user="ann")).to_tool_list(),
+        llm=llm)
     """
 
     spec_functions = [(name, f"a{name}") for name in tool_replies.TOOLS]  # noqa: RUF012 - the base's
@@ -78,7 +82,9 @@ class HTMToolSpec(BaseToolSpec):
     @reply_to_errors
     def remember(self, content: Content, importance: Importance = None, tags: Tags = None) -> str:
         """Keep a fact for good."""
-        node = self.memory.remember(content, importance=importance, tags=tags or (), source="assistant")
+        node = self.memory.remember(
+            content, importance=importance, tags=tags or (), source="assistant"
+        )
         return tool_replies.remembered(node)
 
     @reply_to_errors
@@ -92,7 +98,9 @@ class HTMToolSpec(BaseToolSpec):
         """`recall`, awaited."""
         return await asyncio.to_thread(self.recall, query, limit, timeframe)
 
-    async def aremember(self, content: Content, importance: Importance = None, tags: Tags = None) -> str:
+    async def aremember(
+        self, content: Content, importance: Importance = None, tags: Tags = None
+    ) -> str:
         """`remember`, awaited."""
         return await asyncio.to_thread(self.remember, content, importance, tags)
 

@@ -1,4 +1,6 @@
-"""Messages that a model is shown: LlamaIndex's messages as groups, of which the core chooses those that fit."""
+"""Messages that a model is shown: LlamaIndex's messages as groups, of which the core chooses those
+that fit.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,8 @@ OVERHEAD = 4
 # What LlamaIndex's own `Memory` counts for these, whatever they hold.
 MEDIA_TOKENS = 256
 DOCUMENT_TOKENS = 2048
-# So many tokens the system messages that come first leave for everything else, where they cannot be shown whole.
+# So many tokens the system messages that come first leave for everything else, where they cannot be
+# shown whole.
 ROOM_BESIDE_SYSTEM = 200
 # Fields of a message that say its calls.
 _CALLS = ("tool_calls", "function_call")
@@ -53,15 +56,21 @@ class Counted:
 
 
 def count(message: ChatMessage, *, count_tokens: CountTokens) -> int:
-    """The tokens of a message: its blocks, its tool calls in either encoding, its other fields, and `OVERHEAD`."""
+    """The tokens of a message: its blocks, its tool calls in either encoding, its other fields, and
+    `OVERHEAD`.
+    """
     total = OVERHEAD + sum(_count_block(block, count_tokens) for block in message.blocks)
     if not any(isinstance(block, ToolCallBlock) for block in message.blocks):
         total += sum(count_tokens(_as_text(call)) for call in _legacy_calls(message))
     more = message.additional_kwargs
-    return total + sum(count_tokens(_as_text(more[key])) for key in more if more[key] and key not in _CALLS)
+    return total + sum(
+        count_tokens(_as_text(more[key])) for key in more if more[key] and key not in _CALLS
+    )
 
 
-def fit(messages: Sequence[Counted], *, room: int, is_all: bool, count_tokens: CountTokens) -> list[ChatMessage] | None:
+def fit(
+    messages: Sequence[Counted], *, room: int, is_all: bool, count_tokens: CountTokens
+) -> list[ChatMessage] | None:
     """The newest whole turns that `room` tokens hold, from the last part of a conversation.
 
     Args:
@@ -70,46 +79,69 @@ def fit(messages: Sequence[Counted], *, room: int, is_all: bool, count_tokens: C
         is_all: Whether there are no older messages.
         count_tokens: Counts the tokens of a text.
 
-    Returns None when older messages must be read to decide. A tool call is never separated from its results; one without
-    the other is left out, except calls at the very end. A window that leaves something out starts with a user's message.
-    The last of these always stays, with what follows it as far back as fits. The middle of a text that is too long is left
-    out, with a line that says so.
+    Returns None when older messages must be read to decide. A tool call is never separated from its
+    results; one without the other is left out, except calls at the very end. A window that leaves
+    something out starts with a user's message. The last of these always stays, with what follows it
+    as far back as fits. The middle of a text that is too long is left out, with a line that says
+    so.
     """
     groups = group_tool_calls(
-        messages, is_result=lambda item: item.message.role in RESULTS, answers=_answers, is_answered=_is_answered
+        messages,
+        is_result=lambda item: item.message.role in RESULTS,
+        answers=_answers,
+        is_answered=_is_answered,
     )
     shown = newest_turns(
-        [_group(each) for each in groups], room=room, is_all=is_all, shortener=_shortener(count_tokens)
+        [_group(each) for each in groups],
+        room=room,
+        is_all=is_all,
+        shortener=_shortener(count_tokens),
     )
     return None if shown is None else [each.message for each in shown]
 
 
-def fit_opening(messages: Sequence[ChatMessage], *, room: int, count_tokens: CountTokens) -> list[ChatMessage]:
-    """The system messages that come first: whole, but for their middle where that leaves little of `room` for anything else."""
+def fit_opening(
+    messages: Sequence[ChatMessage], *, room: int, count_tokens: CountTokens
+) -> list[ChatMessage]:
+    """The system messages that come first: whole, but for their middle where that leaves little of
+    `room` for anything else.
+    """
     counted = [Counted(each, count(each, count_tokens=count_tokens)) for each in messages]
     most = max(largest(room), room - ROOM_BESIDE_SYSTEM)
     shortener = _shortener(count_tokens)
     shown = shortener.shorten(counted, room=most)
-    return [each.message for each in shown or [shortener.shorten_to_words(counted[0], room=most)]] if counted else []
+    return (
+        [each.message for each in shown or [shortener.shorten_to_words(counted[0], room=most)]]
+        if counted
+        else []
+    )
 
 
 def calls_of(message: ChatMessage) -> list[str | None]:
-    """The ids of a message's tool calls, in whichever of the two encodings; None for a call without an id."""
+    """The ids of a message's tool calls, in whichever of the two encodings; None for a call without
+    an id.
+    """
     blocks = [block.tool_call_id for block in message.blocks if isinstance(block, ToolCallBlock)]
     return blocks or [_call_id(call) for call in _legacy_calls(message)]
 
 
 def _shortener(count_tokens: CountTokens) -> Shortener[Counted]:
-    return Shortener(lambda item: item.tokens, lambda item: _parts(item.message, count_tokens=count_tokens))
+    return Shortener(
+        lambda item: item.tokens, lambda item: _parts(item.message, count_tokens=count_tokens)
+    )
 
 
 def _group(messages: tuple[Counted, ...]) -> MessageGroup[Counted]:
     is_user = messages[0].message.role == MessageRole.USER
-    return MessageGroup(messages, tuple(each.tokens for each in messages), starts_turn=is_user, by_person=is_user)
+    return MessageGroup(
+        messages, tuple(each.tokens for each in messages), starts_turn=is_user, by_person=is_user
+    )
 
 
 def _answers(result: Counted, group: Sequence[Counted]) -> bool:
-    """True if a result belongs to a group: by the call's id, or by its place where calls have no ids."""
+    """True if a result belongs to a group: by the call's id, or by its place where calls have no
+    ids.
+    """
     calls = calls_of(group[0].message)
     by_place = not all(calls) and len(group) <= len(calls)
     return by_place or _answered_call(result) in [call for call in calls if call]
@@ -165,13 +197,17 @@ def _as_text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, default=str, ensure_ascii=False)
 
 
-# -- messages that are too long ---------------------------------------------------------------------------------------
+# -- messages that are too long --------------------------------------------------------------------
 
 
 def _parts(message: ChatMessage, *, count_tokens: CountTokens) -> Parts[Counted]:
     """The texts of a message that may be cut: what was said, and what tools are called with."""
     more = message.additional_kwargs
-    calls = [] if any(isinstance(block, ToolCallBlock) for block in message.blocks) else _legacy_calls(message)
+    calls = (
+        []
+        if any(isinstance(block, ToolCallBlock) for block in message.blocks)
+        else _legacy_calls(message)
+    )
     cuttable = [*map(_cuttable, message.blocks), *map(_cuttable_call, calls)]
 
     def counted(blocks: Sequence[Any], changed: dict[str, Any]) -> Counted:
@@ -191,14 +227,17 @@ def _parts(message: ChatMessage, *, count_tokens: CountTokens) -> Parts[Counted]
     def plain(text: str) -> Counted:
         """The message with one text alone."""
         return counted(
-            [TextBlock(text=text)], {key: more[key] for key in more if key not in ("tool_calls", "function_call")}
+            [TextBlock(text=text)],
+            {key: more[key] for key in more if key not in ("tool_calls", "function_call")},
         )
 
     return Parts(texts_within(cuttable), rebuilt, plain)
 
 
 def _cuttable(block: Any) -> Any:
-    """Return what of a block may be cut; nothing of a picture, a file, or a thought that its provider checks by a signature."""
+    """Return what of a block may be cut; nothing of a picture, a file, or a thought that its
+    provider checks by a signature.
+    """
     if isinstance(block, TextBlock):
         return block.text
     if isinstance(block, ToolCallBlock):
@@ -214,7 +253,9 @@ def _with_block(block: Any, texts: Iterator[str]) -> Any:
     if isinstance(block, ToolCallBlock):
         return block.model_copy(update={"tool_kwargs": _with_arguments(block.tool_kwargs, texts)})
     if isinstance(block, CitableBlock):
-        return block.model_copy(update={"content": [_with_block(part, texts) for part in block.content]})
+        return block.model_copy(
+            update={"content": [_with_block(part, texts) for part in block.content]}
+        )
     if isinstance(block, CitationBlock):
         return block.model_copy(update={"cited_content": _with_block(block.cited_content, texts)})
     return block
@@ -234,13 +275,17 @@ def _with_call(call: Any, texts: Iterator[str]) -> Any:
 
 
 def _function(call: Any) -> dict[str, Any]:
-    """The name and arguments of a call in the older encoding: in a field of their own, or the call itself."""
+    """The name and arguments of a call in the older encoding: in a field of their own, or the call
+    itself.
+    """
     function = call.get("function", call) if isinstance(call, dict) else {}
     return function if isinstance(function, dict) else {}
 
 
 def _arguments(value: Any) -> Any:
-    """A tool's arguments as a value: they may be written as JSON; None for a text that is not JSON."""
+    """A tool's arguments as a value: they may be written as JSON; None for a text that
+    is not JSON.
+    """
     if not isinstance(value, str):
         return value
     try:

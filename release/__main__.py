@@ -42,9 +42,15 @@ def first_command(readme: str) -> tuple[str, list[str]]:
 def examples(root: Path) -> str:
     """The Python of the pages that the other distributions have on the package index, as one program."""
     pages = sorted((root / "distributions").glob("*/README.md"))
-    found = [block for page in pages for block in re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), re.S)]
+    found = [
+        block
+        for page in pages
+        for block in re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), re.S)
+    ]
     if len(found) != len(pages):
-        raise Refused(f"expected one example in each of {len(pages)} READMEs below distributions/, found {len(found)}")
+        raise Refused(
+            f"expected one example in each of {len(pages)} READMEs below distributions/, found {len(found)}"
+        )
     return "\n".join(found)
 
 
@@ -83,7 +89,9 @@ def _build(clone: Path, out: Path, version: str, *, tag: str, began: datetime) -
     subprocess.run(["bash", ".ci/build-check", str(out)], cwd=clone, check=True)
     archives = sorted((out / "dist").glob(f"*{version}*"))
     subprocess.run(
-        ["bash", ".ci/audit", str(out / "env" / "bin" / "python"), str(out / "sbom.cdx.json")], cwd=clone, check=True
+        ["bash", ".ci/audit", str(out / "env" / "bin" / "python"), str(out / "sbom.cdx.json")],
+        cwd=clone,
+        check=True,
     )
     commit = git(clone, "rev-parse", "HEAD")
     made = statement(archives, commit=commit, tag=tag, began=began, ended=datetime.now(UTC))
@@ -94,7 +102,9 @@ def _build(clone: Path, out: Path, version: str, *, tag: str, began: datetime) -
 
 def git(root: Path, *arguments: str) -> str:
     """What git answers; raises `Refused` with its own words when it fails."""
-    done = subprocess.run(["git", *arguments], cwd=root, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["git", *arguments], cwd=root, capture_output=True, text=True, check=False
+    )
     if done.returncode:
         raise Refused(f"git {arguments[0]}: {done.stderr.strip()}")
     return done.stdout.strip()
@@ -102,12 +112,19 @@ def git(root: Path, *arguments: str) -> str:
 
 def main(arguments: list[str] | None = None) -> int:
     """Do what the command line says; answers the exit code."""
-    parser = argparse.ArgumentParser(prog="release", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="release", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
     parser.add_argument("version", help='the new version, or "check", or "first-command"')
     parser.add_argument("dist", nargs="?", type=Path, help="with check: the folder of the archives")
-    parser.add_argument("--dry-run", action="store_true", help="do all of it, and take nothing over")
     parser.add_argument(
-        "--out", type=Path, default=Path(tempfile.gettempdir()) / "htm-release", help="where archives go"
+        "--dry-run", action="store_true", help="do all of it, and take nothing over"
+    )
+    parser.add_argument(
+        "--out",
+        type=Path,
+        default=Path(tempfile.gettempdir()) / "htm-release",
+        help="where archives go",
     )
     given = parser.parse_args(arguments)
     try:

@@ -15,7 +15,9 @@ from typing import Any
 REPOSITORY = "https://github.com/htm-memory/htm-memory"
 
 
-def statement(archives: Sequence[Path], *, commit: str, tag: str, began: datetime, ended: datetime) -> dict[str, Any]:
+def statement(
+    archives: Sequence[Path], *, commit: str, tag: str, began: datetime, ended: datetime
+) -> dict[str, Any]:
     """The statement about these archives: their digests, the commit they were built from, and by what."""
     return {
         "_type": "https://in-toto.io/Statement/v1",

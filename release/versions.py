@@ -79,14 +79,20 @@ def set_version(root: Path, version: str) -> list[str]:
 
 def section(changelog: str, version: str) -> str:
     """What the changelog says of a version, or of "Unreleased", without its heading; empty when it says nothing."""
-    found = re.search(rf"^## \[{re.escape(version)}\][^\n]*\n(.*?)(?=^## \[|\Z)", changelog, re.M | re.S)
+    found = re.search(
+        rf"^## \[{re.escape(version)}\][^\n]*\n(.*?)(?=^## \[|\Z)", changelog, re.M | re.S
+    )
     return found[1].strip() if found else ""
 
 
 def released(changelog: str, version: str, on: date) -> str:
     """The changelog with what was unreleased as the section of a version; raises `Refused` when nothing was."""
     if not section(changelog, "Unreleased"):
-        raise Refused("expected CHANGELOG.md to say under [Unreleased] what is new, found nothing; write it first")
+        raise Refused(
+            "expected CHANGELOG.md to say under [Unreleased] what is new, found nothing; write it first"
+        )
     if section(changelog, version):
-        raise Refused(f"expected no section of {version} in CHANGELOG.md yet, found one; choose another version")
+        raise Refused(
+            f"expected no section of {version} in CHANGELOG.md yet, found one; choose another version"
+        )
     return changelog.replace(_UNRELEASED, f"{_UNRELEASED}\n\n## [{version}] - {on.isoformat()}", 1)

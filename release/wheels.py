@@ -32,10 +32,14 @@ def check(dist: Path, root: Path, version: str) -> list[str]:
         source = dist / f"{name.replace('-', '_')}-{version}.tar.gz"
         for path in (wheel, source):
             if not path.exists():
-                raise Refused(f"expected {path.name} in {dist}, found {sorted(each.name for each in dist.iterdir())}")
+                raise Refused(
+                    f"expected {path.name} in {dist}, found {sorted(each.name for each in dist.iterdir())}"
+                )
         with zipfile.ZipFile(wheel) as opened:
             names = opened.namelist()
-            metadata = email.message_from_bytes(opened.read(f"{name.replace('-', '_')}-{version}.dist-info/METADATA"))
+            metadata = email.message_from_bytes(
+                opened.read(f"{name.replace('-', '_')}-{version}.dist-info/METADATA")
+            )
         _check_contents(wheel.name, names, packages)
         _check_metadata(wheel.name, metadata, version)
         if name == "htm-memory":
@@ -67,7 +71,11 @@ def _check_metadata(wheel: str, metadata: Message, version: str) -> None:
     if found != expected:
         raise Refused(f"expected {expected} of {wheel}, found {found}")
     for requirement in metadata.get_all("Requires-Dist") or ():
-        if requirement.startswith("htm-memory[") and "==" in requirement and f"=={version}" not in requirement:
+        if (
+            requirement.startswith("htm-memory[")
+            and "==" in requirement
+            and f"=={version}" not in requirement
+        ):
             raise Refused(f"expected {wheel} to require htm-memory=={version}, found {requirement}")
     relative = re.findall(r"\]\((?!https?:|#)([^)]+)\)", str(metadata.get_payload()))
     if relative:
@@ -85,15 +93,21 @@ def _check_sources(names: list[str], root: Path) -> None:
     }
     missing = sorted(there - set(names))
     if missing or not all(any(name.startswith(folder) for name in names) for folder in _NEEDED):
-        raise Refused(f"expected all files of {packages} in the wheel, missing {missing[:5]}; is one ignored by git?")
+        raise Refused(
+            f"expected all files of {packages} in the wheel, missing {missing[:5]}; is one ignored by git?"
+        )
 
 
 def _check_registry(metadata: Message, root: Path) -> None:
     """The MCP registry looks for the server's name in the package's description, and knows limits of its own."""
     entry = json.loads((root / "server.json").read_text(encoding="utf-8"))
     if f"mcp-name: {entry['name']}" not in str(metadata.get_payload()):
-        raise Refused(f"expected 'mcp-name: {entry['name']}' in README.md, from which the package's page is made")
-    if len(entry["description"]) > 100 or not re.fullmatch(r"[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+", entry["name"]):
+        raise Refused(
+            f"expected 'mcp-name: {entry['name']}' in README.md, from which the package's page is made"
+        )
+    if len(entry["description"]) > 100 or not re.fullmatch(
+        r"[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+", entry["name"]
+    ):
         raise Refused(
             "expected server.json to have a name like io.github.owner/name and a description of 100 characters"
         )

@@ -46,16 +46,22 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # A gate is repeatable: with CI set the same examples come each time. Without it every run looks elsewhere, so that few examples
 # are many in the end. Neither looks at the time that an example takes, which on a busy machine says nothing of the code.
 hypothesis.settings.register_profile(
-    "search", max_examples=40, deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+    "search",
+    max_examples=40,
+    deadline=None,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
 )
-hypothesis.settings.register_profile("gate", hypothesis.settings.get_profile("search"), derandomize=True)
+hypothesis.settings.register_profile(
+    "gate", hypothesis.settings.get_profile("search"), derandomize=True
+)
 hypothesis.settings.load_profile("gate" if os.environ.get("CI") else "search")
 
 SETTINGS = Settings(
     statement_timeout=20.0,
     pool_timeout=20.0,
     worker_lease=3.0,
-    user_walls=os.environ.get("HTM_TEST_USER_WALLS") == "1",  # the whole product behind the second wall
+    user_walls=os.environ.get("HTM_TEST_USER_WALLS")
+    == "1",  # the whole product behind the second wall
     migrate_url=os.environ.get("HTM_TEST_OWNER_URL"),  # type: ignore[arg-type]  # pydantic makes a secret of it
 )
 
@@ -133,7 +139,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def rank(nodeid: str) -> int:
     """0 for the slowest, then the slow ones in their order, then all others."""
-    return next((place for place, name in enumerate((SLOWEST, *SLOW)) if nodeid.startswith(name)), len(SLOW) + 1)
+    return next(
+        (place for place, name in enumerate((SLOWEST, *SLOW)) if nodeid.startswith(name)),
+        len(SLOW) + 1,
+    )
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -170,7 +179,9 @@ def home(request: pytest.FixtureRequest) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HTM_HOME", str(path))
         patch.delenv("HTM_DATABASE_URL", raising=False)
-        if not os.environ.get("HTM_TEST_URL") and any("url" in _fixtures(item) for item in request.session.items):
+        if not os.environ.get("HTM_TEST_URL") and any(
+            "url" in _fixtures(item) for item in request.session.items
+        ):
             set_crash_safety(start(path).dsn("htm_root"), on=False)
             release(path)
         yield path
@@ -253,7 +264,9 @@ def few_connections() -> Iterator[None]:
     Elsewhere may be a server that is gone, which its worker and its listener would go on asking for.
     """
     yield
-    kept = runtime(os.environ.get("HTM_TEST_URL"), SETTINGS)  # not by `url`: who asks for that has a server started
+    kept = runtime(
+        os.environ.get("HTM_TEST_URL"), SETTINGS
+    )  # not by `url`: who asks for that has a server started
     for each in list(process._runtimes.values()):
         if each.database.opened:
             forget_closed_clients(each)
@@ -280,7 +293,10 @@ def forget_closed_clients(of: Runtime) -> None:
         time_limit.limited(time_limit.TimeLimit(2.0)),
         of.database.transaction("", role="htm_worker") as connection,
     ):
-        owed = {row["tenant"] for row in connection.execute("select distinct tenant from jobs").fetchall()}
+        owed = {
+            row["tenant"]
+            for row in connection.execute("select distinct tenant from jobs").fetchall()
+        }
         _forget(clients, owed)
 
 
@@ -288,7 +304,9 @@ def _closed(clients: Clients) -> dict[Lane, list[str]]:
     """The tenants that have clients of their own, which no open memory was given."""
     with clients._lock:
         return {
-            lane: [name for name, choice in choices.items() if name is not None and not choice.is_open]
+            lane: [
+                name for name, choice in choices.items() if name is not None and not choice.is_open
+            ]
             for lane, choices in clients._choices.items()
         }
 
@@ -356,7 +374,14 @@ def _makes(url: str | None, tenant: str, embedder: HashEmbedder, settings: Setti
     def memory(robot: str = "atlas", **options: Any) -> Memory:
         return Memory(
             robot,
-            **{"url": url, "tenant": tenant, "embedder": embedder, "settings": settings, "reader": False} | options,
+            **{
+                "url": url,
+                "tenant": tenant,
+                "embedder": embedder,
+                "settings": settings,
+                "reader": False,
+            }
+            | options,
         )
 
     return memory

@@ -28,7 +28,9 @@ def set_crash_safety(dsn: str, *, on: bool) -> None:
         connection.execute("select pg_reload_conf()")
     deadline = time.monotonic() + 30
     while _settings(dsn) != {value}:
-        assert time.monotonic() < deadline, f"expected {SPARED} to be {value} after a reload, got {_settings(dsn)}"
+        assert time.monotonic() < deadline, (
+            f"expected {SPARED} to be {value} after a reload, got {_settings(dsn)}"
+        )
         time.sleep(0.01)
 
 

@@ -65,7 +65,9 @@ def _passes(test: Comparison, found: Any) -> bool:
     if test.operator == "icontains":
         return isinstance(have, str) and lowered(test.value) in lowered(have)
     if test.operator in ("like", "ilike"):
-        return isinstance(have, str) and fits(have, test.value, any_letter_case=test.operator == "ilike")
+        return isinstance(have, str) and fits(
+            have, test.value, any_letter_case=test.operator == "ilike"
+        )
     return _ordered(have, test.value, _ORDER[test.operator])
 
 

@@ -33,7 +33,11 @@ def nested_pdf(*, levels: int, times: int) -> bytes:
     ]
     for level in range(levels):
         draws = b"/X Do " * times if level < levels - 1 else b"BT /F1 12 Tf (herons) Tj ET"
-        inner = b"/XObject << /X %d 0 R >> " % (7 + level) if level < levels - 1 else b"/Font << /F1 3 0 R >>"
+        inner = (
+            b"/XObject << /X %d 0 R >> " % (7 + level)
+            if level < levels - 1
+            else b"/Font << /F1 3 0 R >>"
+        )
         about = b"/Type /XObject /Subtype /Form /BBox [0 0 612 792] /Resources << %b >>" % inner
         objects.append(_stream(draws, about))
     assert len(objects) == last + 1
@@ -55,5 +59,6 @@ def _written(objects: list[bytes]) -> bytes:
         body
         + head
         + table
-        + b"trailer << /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n" % (len(objects) + 1, len(body))
+        + b"trailer << /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n"
+        % (len(objects) + 1, len(body))
     )

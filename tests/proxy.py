@@ -59,7 +59,12 @@ class Proxy:
 
     def _forward(self, client: socket.socket) -> None:
         self._flows.wait()
-        with client, self._server() as server, selectors.DefaultSelector() as ready, contextlib.suppress(OSError):
+        with (
+            client,
+            self._server() as server,
+            selectors.DefaultSelector() as ready,
+            contextlib.suppress(OSError),
+        ):
             for here, there in ((client, server), (server, client)):
                 ready.register(here, selectors.EVENT_READ, there)
             is_cut, is_answered = False, True

@@ -25,7 +25,14 @@ from htm_core import Settings, Signals
 from htm_core.cli.app import app
 
 ROOTS = ("htm_core", "htm_langchain", "htm_llamaindex")
-MADE_BY_A_VERB = {"Changes", "Collection", "Group", "Jobs", "Log", "Tags"}  # how they are made is not for users
+MADE_BY_A_VERB = {
+    "Changes",
+    "Collection",
+    "Group",
+    "Jobs",
+    "Log",
+    "Tags",
+}  # how they are made is not for users
 PACKAGES = ("htm_core", "htm_core.importers", "htm_core.palace", "htm_langchain", "htm_llamaindex")
 
 
@@ -39,7 +46,9 @@ def listed() -> dict[str, Any]:
     found["settings"] = sorted(Settings.model_fields)
     found["signals"] = sorted(Signals.model_fields)
     sources = [path.read_text() for package in ROOTS for path in Path(package).rglob("*.py")]
-    found["environment"] = sorted({name for text in sources for name in re.findall(r"HTM_[A-Z_]+[A-Z]", text)})
+    found["environment"] = sorted(
+        {name for text in sources for name in re.findall(r"HTM_[A-Z_]+[A-Z]", text)}
+    )
     found["commands"] = dict(commands())
     return found
 
@@ -66,7 +75,9 @@ def described(thing: Any) -> Any:
             members[name] = "property"
         elif not hasattr(value, "__get__") or not dataclasses.is_dataclass(thing):
             members.setdefault(name, "attribute")
-    if thing.__name__ not in MADE_BY_A_VERB and "__init__" in {name for base in ours for name in vars(base)}:
+    if thing.__name__ not in MADE_BY_A_VERB and "__init__" in {
+        name for base in ours for name in vars(base)
+    }:
         members["__init__"] = parameters(thing.__init__)
     return members
 
@@ -90,7 +101,12 @@ def commands() -> Iterator[tuple[str, list[str]]]:
     waiting: list[tuple[str, Any]] = [("htm", typer.main.get_command(app))]
     while waiting:
         name, command = waiting.pop()
-        yield name, sorted(option for each in command.params for option in (*each.opts, *each.secondary_opts))
+        yield (
+            name,
+            sorted(
+                option for each in command.params for option in (*each.opts, *each.secondary_opts)
+            ),
+        )
         names = command.list_commands(None) if hasattr(command, "list_commands") else []
         waiting += [(f"{name} {each}", command.get_command(None, each)) for each in sorted(names)]
 

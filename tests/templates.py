@@ -80,7 +80,9 @@ def _turns(messages: Sequence[Said]) -> None:
         raise TemplateError("expected a user's message")
     for at, each in enumerate(messages):
         if each.role != ("user", "assistant")[at % 2]:
-            raise TemplateError(f"roles must alternate user/assistant/…, got {[each.role for each in messages]}")
+            raise TemplateError(
+                f"roles must alternate user/assistant/…, got {[each.role for each in messages]}"
+            )
 
 
 def _results(request: Sequence[Said]) -> None:

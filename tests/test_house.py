@@ -84,7 +84,10 @@ def imported(path: Path) -> list[tuple[str, int]]:
         elif isinstance(node, ast.ImportFrom):
             above = package[: len(package) - node.level + 1] if node.level else []
             base = ".".join([*above, *([node.module] if node.module else [])])
-            found += [(base, node.lineno), *((f"{base}.{alias.name}", node.lineno) for alias in node.names)]
+            found += [
+                (base, node.lineno),
+                *((f"{base}.{alias.name}", node.lineno) for alias in node.names),
+            ]
     return found
 
 
@@ -139,7 +142,9 @@ def test_no_part_of_the_core_imports_itself_by_a_circle() -> None:
     graph: dict[str, set[str]] = {}
     for path in CORE:
         if module(path) != "htm_core":
-            names = {name.split(".")[1] for name, _ in imported(path) if name.startswith("htm_core.")}
+            names = {
+                name.split(".")[1] for name, _ in imported(path) if name.startswith("htm_core.")
+            }
             graph.setdefault(part(path), set()).update(names & LAYERS.keys() - {part(path)})
     list(TopologicalSorter(graph).static_order())
 
@@ -147,7 +152,12 @@ def test_no_part_of_the_core_imports_itself_by_a_circle() -> None:
 def named(package: Path) -> set[str]:
     """The names that a package imports in its `__init__`, for whoever uses it."""
     init = nodes(package / "__init__.py")
-    return {alias.asname or alias.name for node in init if isinstance(node, ast.ImportFrom) for alias in node.names}
+    return {
+        alias.asname or alias.name
+        for node in init
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
 
 
 @pytest.mark.parametrize("room", ["palace", "importers", "timeframes", "inspector", "embedded"])
@@ -184,20 +194,33 @@ def test_only_modules_that_send_sql_import_psycopg() -> None:
 
 def test_pure_modules_import_only_pure_ones_and_know_no_clock() -> None:
     """What they return depends on their arguments alone."""
-    pure = {*PURE, "htm_core.base.types", "htm_core.base.errors", "htm_core.base.settings", "htm_core.timeframes"}
+    pure = {
+        *PURE,
+        "htm_core.base.types",
+        "htm_core.base.errors",
+        "htm_core.base.settings",
+        "htm_core.timeframes",
+    }
     wrong = []
     for path in CORE:
         if module(path) not in PURE:
             continue
         for name, line in imported(path):
             top, _, rest = name.partition(".")
-            inside = top == "htm_core" and rest and not any(f"{name}.".startswith(f"{each}.") for each in pure)
+            inside = (
+                top == "htm_core"
+                and rest
+                and not any(f"{name}.".startswith(f"{each}.") for each in pure)
+            )
             if inside and name not in {each.rpartition(".")[0] for each in pure}:
                 wrong.append(f"{place(path, line)} imports {name}, which is not pure")
             if top in ("time", "os", "socket", "subprocess", "psycopg", "onnxruntime"):
                 wrong.append(f"{place(path, line)} imports {name}")
         for node in nodes(path):
-            if isinstance(node, ast.Attribute) and ast.unparse(node) in ("datetime.now", "date.today"):
+            if isinstance(node, ast.Attribute) and ast.unparse(node) in (
+                "datetime.now",
+                "date.today",
+            ):
                 wrong.append(f"{place(path, node.lineno)} reads the clock")
     assert wrong == []
 
@@ -206,7 +229,9 @@ def test_adapters_use_the_public_names_of_the_core_and_not_each_other() -> None:
     wrong = []
     public = {f"htm_core.palace.{each}" for each in palace.__all__}
     for path in ADAPTERS:
-        other = {"htm_langchain": "htm_llamaindex", "htm_llamaindex": "htm_langchain"}[path.relative_to(ROOT).parts[0]]
+        other = {"htm_langchain": "htm_llamaindex", "htm_llamaindex": "htm_langchain"}[
+            path.relative_to(ROOT).parts[0]
+        ]
         for name, line in imported(path):
             if name.startswith(other):
                 wrong.append(f"{place(path, line)} imports the other adapter")
@@ -227,7 +252,9 @@ def strings(path: Path) -> Iterator[tuple[str, int]]:
 
 
 def test_no_sql_stands_in_python() -> None:
-    wrong = [place(path, line) for path in MODULES for text, line in strings(path) if SQL.match(text)]
+    wrong = [
+        place(path, line) for path in MODULES for text, line in strings(path) if SQL.match(text)
+    ]
     assert wrong == [], "these hold SQL; it belongs in a .sql file"
 
 
@@ -262,11 +289,20 @@ def test_names_say_what_they_hold() -> None:
     named = []
     for path in MODULES:
         short_lived = {
-            id(name) for node in nodes(path) if isinstance(node, ast.comprehension) for name in ast.walk(node.target)
+            id(name)
+            for node in nodes(path)
+            if isinstance(node, ast.comprehension)
+            for name in ast.walk(node.target)
         }
         for node in nodes(path):
-            is_assigned = isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and id(node) not in short_lived
-            if (is_assigned and node.id in vague) or (isinstance(node, ast.arg) and node.arg in vague):
+            is_assigned = (
+                isinstance(node, ast.Name)
+                and isinstance(node.ctx, ast.Store)
+                and id(node) not in short_lived
+            )
+            if (is_assigned and node.id in vague) or (
+                isinstance(node, ast.arg) and node.arg in vague
+            ):
                 named.append(place(path, node.lineno))
     assert named == []
 
@@ -279,7 +315,9 @@ def test_every_verb_is_awaitable() -> None:
     )  # fmt: skip
     for blocking, twin in twins:
         verbs = {
-            name for name, value in vars(blocking).items() if inspect.isfunction(value) and not name.startswith("_")
+            name
+            for name, value in vars(blocking).items()
+            if inspect.isfunction(value) and not name.startswith("_")
         }
         assert verbs <= set(vars(twin)), verbs - set(vars(twin))
 
@@ -289,7 +327,10 @@ def test_public_functions_say_what_they_do() -> None:
     for path in MODULES:
         for node in nodes(path):
             if isinstance(node, ast.ClassDef | ast.FunctionDef) and not node.name.startswith("_"):
-                nested = any(isinstance(d, ast.Name) and d.id in ("overload", "override") for d in node.decorator_list)
+                nested = any(
+                    isinstance(d, ast.Name) and d.id in ("overload", "override")
+                    for d in node.decorator_list
+                )
                 if ast.get_docstring(node) is None and not nested:
                     silent.append(f"{path.relative_to(ROOT)}:{node.name}")
     assert len(silent) <= 40, silent
@@ -308,10 +349,20 @@ def test_each_statement_that_is_named_is_in_its_file() -> None:
     for path in CORE:
         for node in nodes(path):
             # load("subject")["statement"], and the same of an installation's roles
-            if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Call) and len(node.value.args) == 1:
+            if (
+                isinstance(node, ast.Subscript)
+                and isinstance(node.value, ast.Call)
+                and len(node.value.args) == 1
+            ):
                 called, subject, name = node.value.func, node.value.args[0], node.slice
                 how = getattr(called, "id", getattr(called, "attr", None))
                 literal = isinstance(subject, ast.Constant) and isinstance(name, ast.Constant)
-                if how in ("load", "statements") and literal and name.value not in load(subject.value):
-                    missing.append(f"{place(path, node.lineno)} asks {subject.value}.sql for {name.value}")
+                if (
+                    how in ("load", "statements")
+                    and literal
+                    and name.value not in load(subject.value)
+                ):
+                    missing.append(
+                        f"{place(path, node.lineno)} asks {subject.value}.sql for {name.value}"
+                    )
     assert missing == []

@@ -89,7 +89,9 @@ def test_the_programs_help_imports_no_command(words: list[str]) -> None:
 
 def test_a_question_imports_neither_the_demonstration_nor_what_shows_progress() -> None:
     assert (
-        imported("import htm_core.cli.ask") & {"htm_core.cli.demo", "htm_core.cli.importing", "rich.progress"} == set()
+        imported("import htm_core.cli.ask")
+        & {"htm_core.cli.demo", "htm_core.cli.importing", "rich.progress"}
+        == set()
     )
 
 

@@ -10,7 +10,9 @@ import pytest
 
 from tests.public_names import listed
 
-KEPT: dict[str, Any] = json.loads(Path(__file__).with_suffix(".json").with_stem("public_names").read_text())
+KEPT: dict[str, Any] = json.loads(
+    Path(__file__).with_suffix(".json").with_stem("public_names").read_text()
+)
 
 
 @pytest.fixture(scope="module")
@@ -26,8 +28,12 @@ def test_a_public_name_is_as_it_was_or_has_more(name: str, present: dict[str, An
 def missing(kept: Any, present: Any, *, at: str) -> list[str]:
     """What was there and is not there any more, or in another place among positional parameters."""
     if isinstance(kept, dict):
-        lost = [f"{at}.{key}" for key in kept if not isinstance(present, dict) or key not in present]
-        return lost or [each for key in kept for each in missing(kept[key], present[key], at=f"{at}.{key}")]
+        lost = [
+            f"{at}.{key}" for key in kept if not isinstance(present, dict) or key not in present
+        ]
+        return lost or [
+            each for key in kept for each in missing(kept[key], present[key], at=f"{at}.{key}")
+        ]
     if isinstance(kept, list) and isinstance(present, list):
         lost = [f"{at}({each})" for each in kept if each not in present]
         ordered = [each for each in present if each in kept and not each.startswith("*")]

@@ -39,7 +39,9 @@ from .judged import RIGHT, WRONG, Outcome, judge
 from .picture import picture
 from .relay import Relay
 
-NOW = datetime(2026, 11, 27, 18, tzinfo=UTC)  # when facts are asked for: fixed, so that equal requests are equal
+NOW = datetime(
+    2026, 11, 27, 18, tzinfo=UTC
+)  # when facts are asked for: fixed, so that equal requests are equal
 MCP = "htm-memory, MCP"
 
 
@@ -63,7 +65,9 @@ def main() -> None:
     """Tell, ask, and print."""
     args = arguments()
     console = Console(width=170)
-    cases = limited(all_cases(locomo_path=args.locomo, longmemeval_path=args.longmemeval, now=NOW), args.limit)
+    cases = limited(
+        all_cases(locomo_path=args.locomo, longmemeval_path=args.longmemeval, now=NOW), args.limit
+    )
     if args.sets:
         names = chosen({each.set for case in cases for each in case.asked}, args.sets)
         cases = asking(cases, lambda question: question.set in names)
@@ -75,33 +79,55 @@ def main() -> None:
                 answered += answers(name, cases, tools, relay)
         shutdown()
     if args.out:
-        args.out.write_text("".join(json.dumps(asdict(each), ensure_ascii=False) + "\n" for each in answered))
+        args.out.write_text(
+            "".join(json.dumps(asdict(each), ensure_ascii=False) + "\n" for each in answered)
+        )
     sets = by_set(answered)
     console.print(shares(sets), tests(sets), size(sets))
     if args.picture:
         args.picture.write_text(picture(right_of(sets), ceiling=EVIDENCE, ours="htm-memory"))
-    console.print(f"{len(answered)} answers, {relay.asked} of them new, in {time.monotonic() - began:.0f} s")
+    console.print(
+        f"{len(answered)} answers, {relay.asked} of them new, in {time.monotonic() - began:.0f} s"
+    )
 
 
 def arguments() -> argparse.Namespace:
     """Read the command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--model", required=True, metavar="URL", help="a server of Ollama's API")
     parser.add_argument("--name", default="qwen", help="the model's name there")
     parser.add_argument("--locomo", type=Path, metavar="PATH")
     parser.add_argument("--longmemeval", type=Path, metavar="PATH")
     parser.add_argument("--limit", type=int, default=150, help="questions of each set at most")
-    parser.add_argument("--arms", nargs="+", choices=ALL, metavar="ARM", help=f"of {', '.join(ALL)}")
-    parser.add_argument("--sets", nargs="+", metavar="SET", help="only sets of these names, or whose names begin so")
-    parser.add_argument("--cache", type=Path, default=Path("answers.cache"), help="keeps answers, and vectors beside")
-    parser.add_argument("--out", type=Path, help="JSON lines: every question with its request, answer and outcome")
+    parser.add_argument(
+        "--arms", nargs="+", choices=ALL, metavar="ARM", help=f"of {', '.join(ALL)}"
+    )
+    parser.add_argument(
+        "--sets", nargs="+", metavar="SET", help="only sets of these names, or whose names begin so"
+    )
+    parser.add_argument(
+        "--cache",
+        type=Path,
+        default=Path("answers.cache"),
+        help="keeps answers, and vectors beside",
+    )
+    parser.add_argument(
+        "--out", type=Path, help="JSON lines: every question with its request, answer and outcome"
+    )
     parser.add_argument("--picture", type=Path, metavar="PATH.svg", help="bars of right answers")
     return parser.parse_args()
 
 
 def chosen(names: Collection[str], wanted: Sequence[str]) -> set[str]:
     """The sets of these names; a name that none has stands for those that begin so."""
-    return {name for name in names for each in wanted if name == each or (each not in names and name.startswith(each))}
+    return {
+        name
+        for name in names
+        for each in wanted
+        if name == each or (each not in names and name.startswith(each))
+    }
 
 
 def answers(name: str, cases: Sequence[Case], tools: Tools, relay: Relay) -> list[Answered]:
@@ -117,7 +143,11 @@ def answers(name: str, cases: Sequence[Case], tools: Tools, relay: Relay) -> lis
             for question in case.asked:
                 answer = arm.ask(case, question)
                 sent = relay.taken()
-                request = "\n".join(str(message.get("content")) for message in sent[-1].messages) if sent else ""
+                request = (
+                    "\n".join(str(message.get("content")) for message in sent[-1].messages)
+                    if sent
+                    else ""
+                )
                 results.append(
                     Answered(
                         arm=name, set=question.set, id=question.id, question=question.text, expected=question.expected,
@@ -133,7 +163,10 @@ def answers(name: str, cases: Sequence[Case], tools: Tools, relay: Relay) -> lis
 def right_of(sets: Mapping[str, ByArm]) -> dict[str, dict[str, float]]:
     """By set and arm the share of right answers, where there are any."""
     return {
-        name: {arm: sum(each.outcome == RIGHT for each in own.values()) / len(own) for arm, own in arms.items()}
+        name: {
+            arm: sum(each.outcome == RIGHT for each in own.values()) / len(own)
+            for arm, own in arms.items()
+        }
         for name, arms in sets.items()
         if not name.endswith(NOTHING)
     }
@@ -150,9 +183,15 @@ def by_set(answered: Sequence[Answered]) -> dict[str, ByArm]:
     return sets
 
 
-def table(title: str, sets: Mapping[str, ByArm], cell: Callable[[str, str], str], *, without: str = "") -> Table:
+def table(
+    title: str, sets: Mapping[str, ByArm], cell: Callable[[str, str], str], *, without: str = ""
+) -> Table:
     """A row for each arm but one, and a column for each set; `cell` writes what stands at an arm and a set."""
-    made = Table("arm", *(f"{name} ({len(set().union(*arms.values()))})" for name, arms in sets.items()), title=title)
+    made = Table(
+        "arm",
+        *(f"{name} ({len(set().union(*arms.values()))})" for name, arms in sets.items()),
+        title=title,
+    )
     for arm in dict.fromkeys(arm for arms in sets.values() for arm in arms):
         if arm != without:
             made.add_row(arm, *(cell(arm, name) if arm in sets[name] else "" for name in sets))
@@ -177,7 +216,9 @@ def _cell(name: str, own: Sequence[Answered], ceiling: Sequence[Answered]) -> st
     right, most = (sum(each.outcome == RIGHT for each in some) for some in (own, ceiling))
     of_ceiling = f", {right / most * len(ceiling) / len(own):.2f} of it" if most else ""
     shown = sum(each.shown for each in own) / len(own)
-    return f"{interval(right, len(own))}{of_ceiling}, {wrong / len(own):.2f} wrong, {shown:.2f} shown"
+    return (
+        f"{interval(right, len(own))}{of_ceiling}, {wrong / len(own):.2f} wrong, {shown:.2f} shown"
+    )
 
 
 def interval(count: int, of: int) -> str:
@@ -204,7 +245,11 @@ def tests(sets: Mapping[str, ByArm]) -> Table:
 def mcnemar(one: int, other: int) -> float:
     """The two-sided exact p of so many discordant pairs (McNemar 1947; the binomial form)."""
     total, least = one + other, min(one, other)
-    return min(1.0, 2 * sum(math.comb(total, k) for k in range(least + 1)) / 2**total) if total else 1.0
+    return (
+        min(1.0, 2 * sum(math.comb(total, k) for k in range(least + 1)) / 2**total)
+        if total
+        else 1.0
+    )
 
 
 def size(sets: Mapping[str, ByArm]) -> Table:
@@ -213,11 +258,14 @@ def size(sets: Mapping[str, ByArm]) -> Table:
     def cell(arm: str, name: str) -> str:
         alone = sets[name].get(NOTHING_ARM, {})
         counts = sorted(
-            max(0, each.tokens - (alone[id].tokens if id in alone else 0)) for id, each in sets[name][arm].items()
+            max(0, each.tokens - (alone[id].tokens if id in alone else 0))
+            for id, each in sets[name][arm].items()
         )
         return f"{statistics.median(counts):.0f}, {counts[int(0.9 * len(counts))]}"
 
-    return table("tokens beside the question, by the model's own count: median, 90th percentile", sets, cell)
+    return table(
+        "tokens beside the question, by the model's own count: median, 90th percentile", sets, cell
+    )
 
 
 if __name__ == "__main__":

@@ -60,11 +60,15 @@ class Tools:
         dsn: A superuser's DSN of a server, for LangGraph's store and LlamaIndex's.
     """
 
-    def __init__(self, *, url: str, model: str, embedder: CachedEmbedder, dsn: str, tokens: int = 80) -> None:
+    def __init__(
+        self, *, url: str, model: str, embedder: CachedEmbedder, dsn: str, tokens: int = 80
+    ) -> None:
         from langchain_ollama import ChatOllama
         from llama_index.llms.ollama import Ollama
 
-        self.chat: BaseChatModel = ChatOllama(model=model, base_url=url, temperature=0, num_predict=tokens)
+        self.chat: BaseChatModel = ChatOllama(
+            model=model, base_url=url, temperature=0, num_predict=tokens
+        )
         self.llm: LLM = Ollama(
             model=model, base_url=url, temperature=0, request_timeout=900.0, context_window=8192,
             additional_kwargs={"num_predict": tokens}, is_function_calling_model=False,
@@ -113,7 +117,11 @@ def turns(case: Case) -> Iterator[tuple[str, list[Message], str]]:
         ends = message is None or (spoken and message.session != spoken[0].session)
         if spoken and (ends or (message is not None and message.role == "assistant")):
             answers = message is not None and not ends
-            yield f"{case.name}-{spoken[0].session}", spoken, message.content if answers and message else silent
+            yield (
+                f"{case.name}-{spoken[0].session}",
+                spoken,
+                message.content if answers and message else silent,
+            )
             spoken = []
         if message is not None and message.role != "assistant":
             spoken.append(message)
@@ -163,7 +171,11 @@ class Evidence(Nothing):
     def ask(self, case: Case, question: Asked) -> str:
         """The model's answer."""
         lines = "\n".join(self.lines(case, question))
-        context = f"Today is {case.now:%a %Y-%m-%d}.\nFrom earlier conversations:\n{lines}\n\n" if lines else ""
+        context = (
+            f"Today is {case.now:%a %Y-%m-%d}.\nFrom earlier conversations:\n{lines}\n\n"
+            if lines
+            else ""
+        )
         return str(self.tools.chat.invoke([("user", context + question.text)]).text)
 
 
@@ -173,7 +185,11 @@ class EvidenceAndFormer(Evidence):
     def lines(self, case: Case, question: Asked) -> Sequence[str]:
         """Return the lines that are shown, oldest first."""
         spoken = [line_of(each) for each in case.messages if each.role == "user"]
-        former = [line for line in spoken if judge(line, question.former) == RIGHT and line not in question.evidence]
+        former = [
+            line
+            for line in spoken
+            if judge(line, question.former) == RIGHT and line not in question.evidence
+        ]
         return [*former, *question.evidence]
 
 
@@ -192,7 +208,9 @@ class Middleware:
         # Answers to other questions of the set are no memories: each question is asked as if it were the first.
         self._asked = self.runnable(tools.chat, self.memory, keep=lambda _: False, **self.options)
 
-    def runnable(self, model: BaseChatModel, memory: Memory, **options: Any) -> Callable[[str, Any], str]:
+    def runnable(
+        self, model: BaseChatModel, memory: Memory, **options: Any
+    ) -> Callable[[str, Any], str]:
         """Answers a question, with a configuration."""
         agent = create_agent(model, middleware=[HTMMemoryMiddleware(memory, **options)])
         return lambda question, config: str(
@@ -218,10 +236,16 @@ class Middleware:
 class Chain(Middleware):
     """A chain with `with_memory`."""
 
-    def runnable(self, model: BaseChatModel, memory: Memory, **options: Any) -> Callable[[str, Any], str]:
+    def runnable(
+        self, model: BaseChatModel, memory: Memory, **options: Any
+    ) -> Callable[[str, Any], str]:
         """Answers a question, with a configuration."""
-        prompt = ChatPromptTemplate.from_messages([MessagesPlaceholder("history"), ("human", "{question}")])
-        chain = with_memory(prompt | model, memory, input_key="question", history_key="history", **options)
+        prompt = ChatPromptTemplate.from_messages(
+            [MessagesPlaceholder("history"), ("human", "{question}")]
+        )
+        chain = with_memory(
+            prompt | model, memory, input_key="question", history_key="history", **options
+        )
         return lambda question, config: str(chain.invoke({"question": question}, config).text)
 
 
@@ -231,7 +255,9 @@ class Strict(Middleware):
     def __init__(self, tools: Tools) -> None:
         self.memory, self.clock = tools.opened("palace")
         palace = Palace(self.memory, reader=self.reader(tools))
-        self._asked = self.runnable(tools.chat, self.memory, keep=lambda _: False, palace=palace, enforce="strict")
+        self._asked = self.runnable(
+            tools.chat, self.memory, keep=lambda _: False, palace=palace, enforce="strict"
+        )
 
     def reader(self, tools: Tools) -> BaseChatModel | None:  # noqa: ARG002 - a subclass has one
         """Says of evidence that is not certain whether it answers."""
@@ -273,7 +299,9 @@ class ChatEngine:
         told(case, self.memory, self.clock, lambda *turn: self._talk(case, *turn))
 
     def _talk(self, case: Case, thread: str, question: str, reply: str) -> None:
-        llm = MockFunctionCallingLLM(response_generator=lambda *_, **__: ChatMessage(reply, role="assistant"))
+        llm = MockFunctionCallingLLM(
+            response_generator=lambda *_, **__: ChatMessage(reply, role="assistant")
+        )
         self._engine(case, thread, llm).chat(question)
 
     def ask(self, case: Case, question: Asked) -> str:
@@ -294,24 +322,36 @@ class McpClient:
         from mcp.client.stdio import StdioServerParameters
 
         server = StdioServerParameters(
-            command=sys.executable, args=["-m", "htm_core.cli", "mcp", "--tenant", self.tenant], env=dict(os.environ)
+            command=sys.executable,
+            args=["-m", "htm_core.cli", "mcp", "--tenant", self.tenant],
+            env=dict(os.environ),
         )
 
         async def run() -> list[str]:
             async with Client(server) as client:
                 results = [await client.call_tool(tool, call) for call in calls]
-                return ["\n".join(getattr(part, "text", "") for part in result.content) for result in results]
+                return [
+                    "\n".join(getattr(part, "text", "") for part in result.content)
+                    for result in results
+                ]
 
         return asyncio.run(run())
 
     def tell(self, case: Case) -> None:
         """Remember what the user said."""
-        self._call("remember", [{"content": each.content} for each in case.messages if each.role == "user"])
+        self._call(
+            "remember", [{"content": each.content} for each in case.messages if each.role == "user"]
+        )
 
     def ask(self, case: Case, question: Asked) -> str:  # noqa: ARG002 - it knows no case
         """The model's answer."""
         [reply] = self._call("recall", [{"query": question.text}])
-        call = {"name": "recall", "args": {"query": question.text}, "id": "call_1", "type": "tool_call"}
+        call = {
+            "name": "recall",
+            "args": {"query": question.text},
+            "id": "call_1",
+            "type": "tool_call",
+        }
         messages = [
             HumanMessage(question.text), AIMessage("", tool_calls=[call]), ToolMessage(reply, tool_call_id="call_1"),
         ]  # fmt: skip
@@ -343,7 +383,10 @@ class Vectors(Embeddings, Nothing):
 
     def found(self, case: Case, question: Asked) -> list[str]:
         """Return the texts nearest to a question."""
-        return [each.page_content for each in self._stores[case.name].similarity_search(question.text, k=NEAREST)]
+        return [
+            each.page_content
+            for each in self._stores[case.name].similarity_search(question.text, k=NEAREST)
+        ]
 
     def ask(self, case: Case, question: Asked) -> str:
         """The model's answer."""
@@ -406,7 +449,10 @@ class LlamaIndexMemory:
         def session(name: str) -> Session:
             block = VectorMemoryBlock(vector_store=store, embed_model=Embedding())
             return Session.from_defaults(
-                session_id=name, token_limit=BUDGET, token_flush_size=BUDGET // 10, memory_blocks=[block]
+                session_id=name,
+                token_limit=BUDGET,
+                token_flush_size=BUDGET // 10,
+                memory_blocks=[block],
             )
 
         self.tools, self._session, self._sessions = tools, session, dict[str, Session]()
@@ -417,7 +463,10 @@ class LlamaIndexMemory:
         self._sessions[case.name] = memory = self._session(case.name)
         self._loop.run(
             memory.aput_messages(
-                [ChatMessage(role=each.role or "user", content=text_of(each)) for each in case.messages]
+                [
+                    ChatMessage(role=each.role or "user", content=text_of(each))
+                    for each in case.messages
+                ]
             )
         )
 
@@ -446,7 +495,9 @@ def choice(options: dict[str, Any] | None = None, **patches: Any) -> Callable[[T
 
     places = {name: [module for module in BLOCK if hasattr(module, name)] for name in patches}
     if missing := [name for name, modules in places.items() if not modules]:
-        raise ValueError(f"expected constants of the modules that make the block, got {', '.join(missing)}")
+        raise ValueError(
+            f"expected constants of the modules that make the block, got {', '.join(missing)}"
+        )
 
     class Chosen(Middleware):
         def ask(self, case: Case, question: Asked) -> str:

@@ -85,17 +85,30 @@ def facts(now: datetime) -> Case:
     chance = random.Random(SEED)
     fact_rows, talk = rows("facts.jsonl"), rows("small_talk.jsonl")
     threads = [[(row["told"], row["reply"])] for row in fact_rows]
-    threads += [[(row["user"], row["assistant"]) for row in talk[at : at + 2]] for at in range(0, len(talk), 2)]
+    threads += [
+        [(row["user"], row["assistant"]) for row in talk[at : at + 2]]
+        for at in range(0, len(talk), 2)
+    ]
     order = chance.sample(range(len(threads)), len(threads))
     messages, evidence = [], {}
     for place, number in enumerate(order):
         at = now - timedelta(days=60) * (1 - place / len(order)) - timedelta(hours=1)
         for turn, (text, reply) in enumerate(threads[number]):
             time = at + timedelta(minutes=turn)
-            messages.append(Message(unit=f"{number}.{turn}", content=text, session=str(number), role="user", at=time))
+            messages.append(
+                Message(
+                    unit=f"{number}.{turn}", content=text, session=str(number), role="user", at=time
+                )
+            )
             evidence[number] = line_of(messages[-1])
             messages.append(
-                Message(unit=f"{number}.{turn}a", content=reply, session=str(number), role="assistant", at=time)
+                Message(
+                    unit=f"{number}.{turn}a",
+                    content=reply,
+                    session=str(number),
+                    role="assistant",
+                    at=time,
+                )
             )
     asked = [
         Asked(
@@ -119,7 +132,13 @@ def changed() -> Iterator[Case]:
     for dialogue in by_others(held_out=True):
         gold = {each.text: each.gold for each in dialogue.asked}
         messages = [
-            Message(unit=str(place), content=each.content, session=str(each.session), role=each.role, at=each.at)
+            Message(
+                unit=str(place),
+                content=each.content,
+                session=str(each.session),
+                role=each.role,
+                at=each.at,
+            )
             for place, each in enumerate(dialogue.messages)
         ]
         asked = [
@@ -194,10 +213,16 @@ def haystacks(path: Path) -> Iterator[Case]:
 
 def short_form(answer: str) -> str | None:
     """A published answer as its words that must all be said, where these are few; a date without its year."""
-    words = [word for word in re.findall(r"[\w'$%]+(?:[.,:]\d+)*", answer.lower()) if word not in _LITTLE]
+    words = [
+        word for word in re.findall(r"[\w'$%]+(?:[.,:]\d+)*", answer.lower()) if word not in _LITTLE
+    ]
     if len(words) > 1:
         words = [word for word in words if not re.fullmatch(r"(?:19|20)\d\d", word)]
-    return " + ".join(words) if 0 < len(words) <= SHORT and "before" not in words and "after" not in words else None
+    return (
+        " + ".join(words)
+        if 0 < len(words) <= SHORT and "before" not in words and "after" not in words
+        else None
+    )
 
 
 def evidence_of(chat: Chat, units: Iterable[str]) -> tuple[str, ...]:
@@ -231,7 +256,9 @@ def asking(cases: Sequence[Case], holds: Callable[[Asked], bool]) -> list[Case]:
     return [case for case in chosen if case.asked]
 
 
-def all_cases(*, locomo_path: Path | None, longmemeval_path: Path | None, now: datetime | None = None) -> list[Case]:
+def all_cases(
+    *, locomo_path: Path | None, longmemeval_path: Path | None, now: datetime | None = None
+) -> list[Case]:
     """All cases that can be had."""
     cases = [facts(now or datetime.now(UTC)), *changed(), *technical()]
     cases += friends(locomo_path) if locomo_path else ()

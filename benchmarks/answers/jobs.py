@@ -78,7 +78,10 @@ class Nearest:
     def to(self, questions: list[str]) -> list[str]:
         """The texts, nearest first, by the best of the questions' cosines."""
         asked = np.asarray([self._embedder.embed_query(question) for question in questions])
-        return [self.told[place] for place in np.argsort(-(self._matrix @ asked.T).max(axis=1), kind="stable")]
+        return [
+            self.told[place]
+            for place in np.argsort(-(self._matrix @ asked.T).max(axis=1), kind="stable")
+        ]
 
 
 Right = tuple[float, float | None]  # how right an answer is, and how right it is without the plug
@@ -95,13 +98,20 @@ class Job:
 
 def main() -> None:
     """Try all plugs, and print what they did."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--model", required=True, metavar="URL", help="a server of Ollama's API")
     parser.add_argument("--name", default="qwen", help="the model's name there")
     parser.add_argument("--limit", type=int, default=60, help="calls of each plug at most")
     parser.add_argument("--only", nargs="+", choices=JOBS, help="only these plugs")
     parser.add_argument("--show", action="store_true", help="print each answer that is not right")
-    parser.add_argument("--cache", type=Path, default=Path("answers.cache"), help="keeps answers, and vectors beside")
+    parser.add_argument(
+        "--cache",
+        type=Path,
+        default=Path("answers.cache"),
+        help="keeps answers, and vectors beside",
+    )
     args = parser.parse_args()
     table = Table(title=f"jobs by {args.name}")
     for column in ("plug", "calls", "parsed", "right", "without the plug", "seconds (median)"):
@@ -116,7 +126,10 @@ def main() -> None:
             progress = track(asked, name, console=Console(stderr=True))
             every = [one(job, plug, row, near, relay, show=args.show) for row in progress]
             tried = [each for each in every if each is not None]
-            parsed, known = [each for each in tried if each.parsed], [e.without for e in tried if e.without is not None]
+            parsed, known = (
+                [each for each in tried if each.parsed],
+                [e.without for e in tried if e.without is not None],
+            )
             table.add_row(
                 name, str(len(tried)), interval(len(parsed), len(tried)),
                 f"{statistics.mean(each.right for each in tried):.2f}",
@@ -126,7 +139,9 @@ def main() -> None:
     Console(width=130).print(table)
 
 
-def one(job: Job, plug: Any, row: dict[str, Any], near: Nearest, relay: Relay, *, show: bool = False) -> Tried | None:
+def one(
+    job: Job, plug: Any, row: dict[str, Any], near: Nearest, relay: Relay, *, show: bool = False
+) -> Tried | None:
     """Ask once."""
     relay.taken()
     try:
@@ -136,7 +151,11 @@ def one(job: Job, plug: Any, row: dict[str, Any], near: Nearest, relay: Relay, *
     exchanges = relay.taken()
     if show and answer is not None and answer[0] < 1:
         print(answer[0], row, error, *(each.answer for each in exchanges), sep="\n  ", flush=True)
-    return None if answer is None else Tried(not error, *answer, sum(each.seconds for each in exchanges))
+    return (
+        None
+        if answer is None
+        else Tried(not error, *answer, sum(each.seconds for each in exchanges))
+    )
 
 
 def words(text: str) -> set[str]:
@@ -160,13 +179,17 @@ def propose(propositioner: Any, row: dict[str, Any], _: Nearest) -> Right:
     """Right is the share of expected facts most of whose words stand in one of the answer."""
     stated = [words(fact) for fact in propositioner.facts(row["text"], speaker="The user")]
     expected = [words(fact) for fact in row["facts"]]
-    return statistics.mean(any(len(each & fact) >= COVERED * len(each) for fact in stated) for each in expected), None
+    return statistics.mean(
+        any(len(each & fact) >= COVERED * len(each) for fact in stated) for each in expected
+    ), None
 
 
 def summarize(summarizer: Any, row: dict[str, Any], _: Nearest) -> Right:
     """Right when half of the words of a summary stand in the lines about a conversation of one message."""
     summary = " ".join(summarizer.lines([row["text"]])).casefold()
-    return float(sum(word.casefold() in summary for word in row["gist"]) >= len(row["gist"]) / 2), None
+    return float(
+        sum(word.casefold() in summary for word in row["gist"]) >= len(row["gist"]) / 2
+    ), None
 
 
 def judge(judge: Any, row: dict[str, Any], _: Nearest) -> Right:
@@ -182,16 +205,23 @@ def judge(judge: Any, row: dict[str, Any], _: Nearest) -> Right:
 def judge_of_ten(judge: Any, row: dict[str, Any], _: Nearest) -> Right:
     """Right when it names a former saying that is replaced, and no other one; without, as the reader acts by default."""
     began = worlds.BEGAN
-    now, *earlier = (DatedSaying(text, began + timedelta(days=day)) for day, text in (row["now"], *row["earlier"]))
+    now, *earlier = (
+        DatedSaying(text, began + timedelta(days=day))
+        for day, text in (row["now"], *row["earlier"])
+    )
     place = judge.no_longer(now, earlier, seconds=SECONDS)
     named = set() if place is None else {earlier[place].text}
     judged = embedded_reader().replaced([(now.text, each.text) for each in earlier])
-    acted = {each.text for each, sure in zip(earlier, judged, strict=True) if sure >= worlds.THRESHOLD}
+    acted = {
+        each.text for each, sure in zip(earlier, judged, strict=True) if sure >= worlds.THRESHOLD
+    }
     return tuple(float(_is_right(found, row)) for found in (named, acted))  # type: ignore[return-value]
 
 
 def _is_right(chosen: set[str], row: dict[str, Any]) -> bool:
-    return not chosen - row["replaced"] - row["open"] and bool(chosen & row["replaced"]) == bool(row["replaced"])
+    return not chosen - row["replaced"] - row["open"] and bool(chosen & row["replaced"]) == bool(
+        row["replaced"]
+    )
 
 
 def contradiction(judge: Any, row: dict[str, Any], _: Nearest) -> Right:
@@ -213,7 +243,9 @@ def expand(expander: Any, row: dict[str, Any], near: Nearest) -> Right:
     """Right when the fact is among the three nearest; without the plug, by the question alone."""
     question = row["question"]
     more = expander.questions(question, seconds=SECONDS)
-    both, alone = (float(row["told"] in near.to(asked)[:FIRST]) for asked in ([question, *more], [question]))
+    both, alone = (
+        float(row["told"] in near.to(asked)[:FIRST]) for asked in ([question, *more], [question])
+    )
     return both, alone
 
 
@@ -274,9 +306,13 @@ JOBS = {
     "ten-stayed": Job(resolve_judge, of_worlds("held-out", changed=False), judge_of_ten),
     "ten-changed-dev": Job(resolve_judge, of_worlds("development", changed=True), judge_of_ten),
     "ten-stayed-dev": Job(resolve_judge, of_worlds("development", changed=False), judge_of_ten),
-    "contradiction": Job(lambda name: ChatJudge(_model(name)), of_file("changes.jsonl"), contradiction),
+    "contradiction": Job(
+        lambda name: ChatJudge(_model(name)), of_file("changes.jsonl"), contradiction
+    ),
     "reader": Job(
-        lambda name: ChatReader(_model(name)), lambda: [*rows("facts.jsonl"), *rows("unanswerable.jsonl")], reader
+        lambda name: ChatReader(_model(name)),
+        lambda: [*rows("facts.jsonl"), *rows("unanswerable.jsonl")],
+        reader,
     ),
     "expander": Job(resolve_expander, of_file("facts.jsonl"), expand),
     "reranker": Job(resolve_reranker, of_file("facts.jsonl"), rerank),

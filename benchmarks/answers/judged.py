@@ -51,7 +51,9 @@ def judge(answer: str, expected: Sequence[str], former: Sequence[str] = ()) -> O
 def plain(text: str) -> str:
     """A text's words in lower case, with numbers in digits, days as in "7 may 2026", and a blank before, between and after them."""
     folded = unicodedata.normalize("NFKC", text).casefold()
-    folded = _ISO_DAY.sub(lambda day: f"{int(day[3])} {calendar.month_name[int(day[2])].casefold()} {day[1]}", folded)
+    folded = _ISO_DAY.sub(
+        lambda day: f"{int(day[3])} {calendar.month_name[int(day[2])].casefold()} {day[1]}", folded
+    )
     folded = re.sub(r"(?<=\d),(?=\d{3})", "", folded)
     folded = re.sub(r"(?<=\d)(?:st|nd|rd|th)\b", "", folded)
     words = re.findall(r"[^\W_]+(?:\.\d+)?", folded)

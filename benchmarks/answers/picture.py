@@ -23,7 +23,12 @@ def picture(shares: Mapping[str, Mapping[str, float]], *, ceiling: str, ours: st
         parts.append(f'<text x="0" y="{y + 14}" font-weight="bold">{escape(name)}</text>')
         y += BAR
         for arm, share in arms.items():
-            parts += _bar(arm, share, y, OURS if arm.startswith(ours) else CEILING if arm == ceiling else OTHERS)
+            parts += _bar(
+                arm,
+                share,
+                y,
+                OURS if arm.startswith(ours) else CEILING if arm == ceiling else OTHERS,
+            )
             y += BAR
         y += BAR // 2
     width = NAMES + WHOLE + FIGURE

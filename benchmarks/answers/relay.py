@@ -45,7 +45,9 @@ class Relay:
     def __init__(self, url: str, cache: Path) -> None:
         self._to = url.rstrip("/")
         self._file = sqlite3.connect(cache, check_same_thread=False, timeout=60)
-        self._file.execute("create table if not exists answers (key blob primary key, kind text, body blob)")
+        self._file.execute(
+            "create table if not exists answers (key blob primary key, kind text, body blob)"
+        )
         self._file.execute("create table if not exists times (key blob primary key, seconds real)")
         self._lock = threading.Lock()
         self._exchanges: list[Exchange] = []
@@ -78,7 +80,10 @@ class Relay:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self._server.shutdown()
         self._server.server_close()
@@ -95,8 +100,12 @@ class Relay:
         body = _FENCE.sub(lambda match: match[1] + _LETTERS, body)
         key = hashlib.sha256(b"\0".join([method.encode(), path.encode(), body])).digest()
         with self._lock:
-            row = self._file.execute("select kind, body from answers where key = ?", [key]).fetchone()
-            took = self._file.execute("select seconds from times where key = ?", [key]).fetchone() or [0.0]
+            row = self._file.execute(
+                "select kind, body from answers where key = ?", [key]
+            ).fetchone()
+            took = self._file.execute(
+                "select seconds from times where key = ?", [key]
+            ).fetchone() or [0.0]
         if row is None:
             began = time.perf_counter()
             try:
@@ -104,7 +113,11 @@ class Relay:
             except urllib.error.HTTPError as error:
                 return error.code, "text/plain", error.read()
             except OSError as error:
-                return 502, "text/plain", f"expected a model's server at {self._to}: {error}".encode()
+                return (
+                    502,
+                    "text/plain",
+                    f"expected a model's server at {self._to}: {error}".encode(),
+                )
             took = [time.perf_counter() - began]
             with self._lock, self._file:
                 self._file.execute("insert or replace into answers values (?, ?, ?)", [key, *row])
@@ -112,11 +125,18 @@ class Relay:
         if body:
             with self._lock:
                 self._exchanges.append(replace(exchange_of(body, row[1]), seconds=took[0]))
-        return 200, row[0], row[1].replace(_LETTERS, drawn[0][-len(_LETTERS) :]) if drawn else row[1]
+        return (
+            200,
+            row[0],
+            row[1].replace(_LETTERS, drawn[0][-len(_LETTERS) :]) if drawn else row[1],
+        )
 
     def _from_server(self, method: str, path: str, body: bytes) -> tuple[str, bytes]:
         request = urllib.request.Request(
-            self._to + path, data=body or None, method=method, headers={"Content-Type": "application/json"}
+            self._to + path,
+            data=body or None,
+            method=method,
+            headers={"Content-Type": "application/json"},
         )
         with urllib.request.urlopen(request, timeout=SECONDS) as response:
             self.asked += 1
@@ -132,5 +152,9 @@ def exchange_of(request: bytes, response: bytes) -> Exchange:
         choice = (part.get("choices") or [{}])[0]
         message = part.get("message") or choice.get("message") or choice.get("delta") or {}
         text += message.get("content") or ""
-        tokens = part.get("prompt_eval_count") or (part.get("usage") or {}).get("prompt_tokens") or tokens
+        tokens = (
+            part.get("prompt_eval_count")
+            or (part.get("usage") or {}).get("prompt_tokens")
+            or tokens
+        )
     return Exchange(json.loads(request).get("messages", []), tokens, text)

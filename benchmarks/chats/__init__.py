@@ -108,9 +108,16 @@ class _Reader:
             turns = frozenset(f"{name}:{self._labels[label]}" for label in labels)
             sessions = frozenset(f"{name}:{self._said[self._labels[label]][2]}" for label in labels)
             questions.append(
-                Question(id=f"{name}:{number}", text=text, kind=kind, gold={TURN: turns, SESSION: sessions})
+                Question(
+                    id=f"{name}:{number}",
+                    text=text,
+                    kind=kind,
+                    gold={TURN: turns, SESSION: sessions},
+                )
             )
-        return Case(name=name, messages=list(self._messages(name)), questions=questions, now=self._now)
+        return Case(
+            name=name, messages=list(self._messages(name)), questions=questions, now=self._now
+        )
 
     def _messages(self, name: str) -> Iterator[Message]:
         technical = self._header["kind"] == TECHNICAL
@@ -152,7 +159,9 @@ class _Reader:
 
     def _say(self, line: str) -> None:
         if not (match := _SAID.fullmatch(line)):
-            raise self._bad('"Name: words", "Name [label]: words", or two spaces before what goes on', line)
+            raise self._bad(
+                '"Name: words", "Name [label]: words", or two spaces before what goes on', line
+            )
         who, label, words = match.groups()
         if self._header["kind"] == TECHNICAL and who not in ("user", "assistant"):
             raise self._bad('"user" or "assistant"', who)
@@ -177,4 +186,6 @@ class _Reader:
         self._asked.append((kind, text, labels))
 
     def _bad(self, expected: str, got: str) -> BadChat:
-        return BadChat(f"{self._path.name}, line {self._number}: expected {expected}, got {got[:80]!r}")
+        return BadChat(
+            f"{self._path.name}, line {self._number}: expected {expected}, got {got[:80]!r}"
+        )

@@ -39,11 +39,19 @@ _ASKED = re.compile(
 
 def main() -> None:
     """Ask all questions of both worlds, and print a table for each."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--half", choices=(chats.TRAINING, chats.TEST), help="both unless given")
-    parser.add_argument("--cache", type=Path, help="a file that caches the model's vectors between runs")
-    parser.add_argument("--home", type=Path, help="where the private server lives; a temporary folder unless given")
-    parser.add_argument("--misses", action="store_true", help="also what of each list was not found")
+    parser.add_argument(
+        "--cache", type=Path, help="a file that caches the model's vectors between runs"
+    )
+    parser.add_argument(
+        "--home", type=Path, help="where the private server lives; a temporary folder unless given"
+    )
+    parser.add_argument(
+        "--misses", action="store_true", help="also what of each list was not found"
+    )
     args = parser.parse_args()
     embedder = CachedEmbedder(args.cache, "minilm") if args.cache else None
     with home(args.home):
@@ -59,7 +67,9 @@ def worlds(half: str | None) -> Iterator[tuple[str, sets.Case]]:
             yield part, chats.read(Path(__file__).with_name(name))
 
 
-def measure(half: str, case: sets.Case, embedder: CachedEmbedder | None, *, misses: bool) -> Iterator[Table | str]:
+def measure(
+    half: str, case: sets.Case, embedder: CachedEmbedder | None, *, misses: bool
+) -> Iterator[Table | str]:
     """The figures of one world, with what was missed where that is wanted."""
     filled = CaseMemory(case, tenant=f"lists-{secrets.token_hex(4)}", embedder=embedder)
     filled.fill()
@@ -69,7 +79,10 @@ def measure(half: str, case: sets.Case, embedder: CachedEmbedder | None, *, miss
     for column in ("asked", *MEASURES):
         shown.add_column(column, justify="left" if column == "asked" else "right")
     texts = {message.unit: message.content for message in case.messages}
-    for name, form in (("as it is", str), ("without the words that ask for a list", without_request)):
+    for name, form in (
+        ("as it is", str),
+        ("without the words that ask for a list", without_request),
+    ):
         rows = []
         for question in case.questions:
             result = filled.memory.recall(form(question.text), hold=False)

@@ -28,7 +28,20 @@ OUTRIGHT = 0.35  # of the changes are said outright, the others in passing
 KINDS = {"?": PRESENT, "<": PAST, "=": CONSTANT}
 MARKS = {"+": PRESENT, "-": PAST, "=": CONSTANT}
 
-NAMES = ("Mira", "Jakob", "Nuria", "Teo", "Alma", "Henrik", "Zofia", "Amir", "Clara", "Ravi", "Linnea", "Bruno")
+NAMES = (
+    "Mira",
+    "Jakob",
+    "Nuria",
+    "Teo",
+    "Alma",
+    "Henrik",
+    "Zofia",
+    "Amir",
+    "Clara",
+    "Ravi",
+    "Linnea",
+    "Bruno",
+)
 REPLIES = (
     "That sounds about right.", "Good to know, I will keep it in mind.", "Noted.", "Oh, how nice!",
     "I see. Anything that I can do?",
@@ -38,7 +51,13 @@ REPLIES = (
     "A good question, most people never ask it.", "Understood.", "Let me know how it goes.", "Twice is enough, as a rule.",
     "That is a matter of taste.", "It costs less than you would think.", "I am glad to hear that.", "Ha, I can see it before me.",
 )  # fmt: skip
-ECHOES = ("So it is {v} now.", "{v}, noted.", "Good, {v} then.", "{v}! How does that feel?", "I have written down {v}.")
+ECHOES = (
+    "So it is {v} now.",
+    "{v}, noted.",
+    "Good, {v} then.",
+    "{v}! How does that feel?",
+    "I have written down {v}.",
+)
 FILLERS = (
     "Tell me a joke about penguins.", "What is the capital of Mongolia?", "It has been raining for a week.",
     "Write a short poem for my aunt.",
@@ -92,7 +111,13 @@ def written(paths: Sequence[Path] = ()) -> Iterator[Dialogue]:
 
 def by_others(*, held_out: bool) -> Iterator[Dialogue]:
     """The dialogues of authors who had not seen the rules: those that were held out, or all other ones."""
-    return written([path for path in sorted(OTHERS.glob("*.txt")) if path.name.startswith(HELD_OUT) == held_out])
+    return written(
+        [
+            path
+            for path in sorted(OTHERS.glob("*.txt"))
+            if path.name.startswith(HELD_OUT) == held_out
+        ]
+    )
 
 
 def together(dialogues: Sequence[Dialogue], *, seed: int = 5) -> Iterator[Dialogue]:
@@ -103,7 +128,9 @@ def together(dialogues: Sequence[Dialogue], *, seed: int = 5) -> Iterator[Dialog
     groups = list[list[Dialogue]]()
     for dialogue in random.Random(seed).sample(dialogues, len(dialogues)):
         topic = _first_word(dialogue)
-        roomy = (each for each in groups if len(each) < TOGETHER and topic not in map(_first_word, each))
+        roomy = (
+            each for each in groups if len(each) < TOGETHER and topic not in map(_first_word, each)
+        )
         group = next(roomy, None)
         if group is None:
             groups.append([dialogue])
@@ -128,7 +155,10 @@ def _as_one(group: Sequence[Dialogue]) -> Dialogue:
     )
     places = {(number, place): at for at, (_, number, place) in enumerate(order)}
     sessions = {
-        key: at for at, key in enumerate(dict.fromkeys((n, group[n].messages[p].session) for _, n, p in order), 1)
+        key: at
+        for at, key in enumerate(
+            dict.fromkeys((n, group[n].messages[p].session) for _, n, p in order), 1
+        )
     }
     name = "+".join(each.id for each in group)
     joined = Dialogue(name, name)
@@ -146,7 +176,12 @@ def _as_one(group: Sequence[Dialogue]) -> Dialogue:
 
 def _read(part: str) -> Dialogue:
     name, *lines = part.strip().splitlines()
-    parsed, questions, session, at = Dialogue(name, name), list[tuple[str, str]](), 0, datetime(2000, 1, 1, tzinfo=UTC)
+    parsed, questions, session, at = (
+        Dialogue(name, name),
+        list[tuple[str, str]](),
+        0,
+        datetime(2000, 1, 1, tzinfo=UTC),
+    )
     for line in filter(None, map(str.strip, lines)):
         head, _, rest = line.partition(" ")
         if line.startswith("@"):
@@ -163,7 +198,11 @@ def _read(part: str) -> Dialogue:
         parsed.messages.append(Said(role, content, session, at, mark))
     for kind, text in questions:
         parsed.asked.append(
-            Asked(text, kind, frozenset(place for place, each in enumerate(parsed.messages) if each.mark == kind))
+            Asked(
+                text,
+                kind,
+                frozenset(place for place, each in enumerate(parsed.messages) if each.mark == kind),
+            )
         )
     return parsed
 
@@ -182,7 +221,9 @@ def topics() -> list[Topic]:
     result = []
     for part in (HERE / "templates.txt").read_text("utf-8").split("\n== ")[1:]:
         name, values, *lines = part.strip().splitlines()
-        parts = {mark: rest.split(" | ") for mark, _, rest in (line.partition(" ") for line in lines)}
+        parts = {
+            mark: rest.split(" | ") for mark, _, rest in (line.partition(" ") for line in lines)
+        }
         result.append(Topic(name, values.removeprefix("values: ").split(", "), parts))
     return result
 
@@ -192,7 +233,12 @@ def made(*, count: int, seed: int = 7) -> Iterator[Dialogue]:
     known = topics()
     for number in range(count):
         for topic in known:
-            yield _make(topic, known, random.Random(f"{seed} {topic.name} {number}"), f"{topic.name}-{number}")
+            yield _make(
+                topic,
+                known,
+                random.Random(f"{seed} {topic.name} {number}"),
+                f"{topic.name}-{number}",
+            )
 
 
 def _make(topic: Topic, known: Sequence[Topic], chance: random.Random, id: str) -> Dialogue:
@@ -231,11 +277,18 @@ def _make(topic: Topic, known: Sequence[Topic], chance: random.Random, id: str) 
     for number in range(changes):
         a, b, c = values[number], values[number + 1], values[-1]
         for _ in range(chance.randint(1, 3)):
-            steps.append([(chat("~<", a, b, c), None) for _ in range(chance.randint(1, 1 + talk // 2))])
+            steps.append(
+                [(chat("~<", a, b, c), None) for _ in range(chance.randint(1, 1 + talk // 2))]
+            )
         mark = PRESENT if number == changes - 1 else PAST
         steps.append([(chat("~<", a, b, c), None) for _ in range(chance.randint(0, talk // 2))])
         outright = chance.random() < OUTRIGHT
-        steps[-1].append((_filled(chance.choice(topic.parts["*" if outright else "+"]), [a, b, c], names[0]), mark))
+        steps[-1].append(
+            (
+                _filled(chance.choice(topic.parts["*" if outright else "+"]), [a, b, c], names[0]),
+                mark,
+            )
+        )
     a, b, c = values[changes - 1], values[changes], values[-1]
     for _ in range(chance.randint(1, 3)):
         steps.append([(chat("~>", a, b, c), None) for _ in range(chance.randint(1, 1 + talk // 2))])
@@ -253,7 +306,9 @@ def _told(
 ) -> Dialogue:
     dialogue, at, seen = Dialogue(id, topic.name), datetime(2024, 1, 8, 9, tzinfo=UTC), set[str]()
     for session, sentences in enumerate(filter(None, steps), 1):
-        at += timedelta(days=chance.randint(4, 60), hours=chance.randint(-2, 9) if session > 1 else 0)
+        at += timedelta(
+            days=chance.randint(4, 60), hours=chance.randint(-2, 9) if session > 1 else 0
+        )
         for sentence, mark in sentences:
             if sentence in seen:
                 continue
@@ -286,12 +341,21 @@ def _filled(sentence: str, values: Sequence[str], name: str) -> str:
 def as_case(dialogue: Dialogue) -> Case:
     """A dialogue as a case of the retrieval benchmarks; the units are the places of its messages."""
     messages = [
-        Message(unit=str(place), content=each.content, session=str(each.session), role=each.role, at=each.at)
+        Message(
+            unit=str(place),
+            content=each.content,
+            session=str(each.session),
+            role=each.role,
+            at=each.at,
+        )
         for place, each in enumerate(dialogue.messages)
     ]
     questions = [
         Question(
-            id=f"{dialogue.id}:{number}", text=each.text, kind=each.kind, gold={TURN: frozenset(map(str, each.gold))}
+            id=f"{dialogue.id}:{number}",
+            text=each.text,
+            kind=each.kind,
+            gold={TURN: frozenset(map(str, each.gold))},
         )
         for number, each in enumerate(dialogue.asked)
     ]

@@ -23,16 +23,23 @@ from htm_core.models.minilm.model import session
 from htm_core.models.minilm.weights import obtain
 from htm_core.reading.reader import LONGEST, Pairs, shown
 
-ASKED, SAID = "Where do I live?", ("We moved to Bristol.", "In the spring we moved to Bristol, all five of us.")
+ASKED, SAID = (
+    "Where do I live?",
+    ("We moved to Bristol.", "In the spring we moved to Bristol, all five of us."),
+)
 
 
 def main() -> None:
     """Export, and say how far the form of 8 bits is from the reader in torch."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("folder", type=Path)
     parser.add_argument("--name", default="reader")
     parser.add_argument(
-        "--seven-bits", action="store_true", help="weights that no processor's integer products overflow"
+        "--seven-bits",
+        action="store_true",
+        help="weights that no processor's integer products overflow",
     )
     args = parser.parse_args()
     reader = trained(args.folder / f"{args.name}.pt")
@@ -41,7 +48,9 @@ def main() -> None:
     tokens, parts = batch([pairs.of(ASKED, shown("user", None, each)) for each in SAID])
     with tempfile.TemporaryDirectory() as temporary:
         exact, small = Path(temporary) / "exact.onnx", Path(temporary) / "small.onnx"
-        free = {name: {0: "pairs", 1: "tokens"} for name in ("tokens", "parts")} | {"logits": {0: "pairs"}}
+        free = {name: {0: "pairs", 1: "tokens"} for name in ("tokens", "parts")} | {
+            "logits": {0: "pairs"}
+        }
         torch.onnx.export(
             reader, (tokens, parts), str(exact), input_names=["tokens", "parts"], output_names=["logits"], dynamic_axes=free,
             opset_version=17, dynamo=False,
@@ -74,7 +83,9 @@ def trained(path: Path) -> Reader:
 def run(path: Path, tokens: Tensor, parts: Tensor) -> NDArray[np.float32]:
     """The logits of an exported reader."""
     opened = session(path, obtain())
-    outputs: Sequence[NDArray[np.float32]] = opened.run(None, {"tokens": tokens.numpy(), "parts": parts.numpy()})
+    outputs: Sequence[NDArray[np.float32]] = opened.run(
+        None, {"tokens": tokens.numpy(), "parts": parts.numpy()}
+    )
     return outputs[0]
 
 

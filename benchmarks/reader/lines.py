@@ -38,7 +38,9 @@ AT_ONCE = 48
 
 def main() -> None:
     """Fit, and write the weights."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("folder", type=Path)
     parser.add_argument("--name", default="reader")
     args = parser.parse_args()
@@ -50,9 +52,14 @@ def main() -> None:
     values = hidden(reader, [known.of_messages(newer, older) for newer, older, _ in pairs])
     put(reader, REPLACES, fitted(values, wanted))
     print(f"{len(pairs)} pairs, of which {int(wanted.sum())} replace")
-    messages = [row for half in ("kinds", "profile") for row in recalled.rows(HERE / f"{half}-train.jsonl")]
+    messages = [
+        row for half in ("kinds", "profile") for row in recalled.rows(HERE / f"{half}-train.jsonl")
+    ]
     questions = sorted({row["question"] for row in read(args.folder)})
-    messages += [{"text": text, "kinds": []} for text in Random(1).sample(questions, min(QUESTIONS, len(questions)))]
+    messages += [
+        {"text": text, "kinds": []}
+        for text in Random(1).sample(questions, min(QUESTIONS, len(questions)))
+    ]
     values = hidden(reader, [known.of_message(row["text"]) for row in messages])
     for kind in PROFILE:
         wanted = torch.tensor([float(kind in row["kinds"]) for row in messages])

@@ -23,7 +23,16 @@ from benchmarks import chats, recalled
 from benchmarks.present import dialogues
 from benchmarks.present.dialogues import as_case
 from benchmarks.retrieval import home
-from benchmarks.retrieval_sets import TURN, Case, Message, Question, joined, locomo, longmemeval, shortened
+from benchmarks.retrieval_sets import (
+    TURN,
+    Case,
+    Message,
+    Question,
+    joined,
+    locomo,
+    longmemeval,
+    shortened,
+)
 from benchmarks.retrieval_systems import CachedEmbedder, CaseMemory
 from benchmarks.supersession import worlds
 from htm_core import Hit, shutdown
@@ -49,15 +58,23 @@ def sets(*, locomo_path: Path | None, longmemeval_path: Path | None) -> dict[str
         "dialogues": Set(lambda: groups(half=chats.TRAINING)),
         "technical": Set(lambda: chats.chats(kind=chats.TECHNICAL, half=chats.TRAINING)),
         "present": Set(lambda: map(changing, dialogues.by_others(held_out=False))),
-        "present-together": Set(lambda: map(changing, together(dialogues.by_others(held_out=False)))),
+        "present-together": Set(
+            lambda: map(changing, together(dialogues.by_others(held_out=False)))
+        ),
         "present-written": Set(lambda: map(changing, together(dialogues.written()))),
-        "worlds": Set(lambda: (worlds.as_case(each) for each in worlds.read(worlds.FILES["development"]))),
+        "worlds": Set(
+            lambda: (worlds.as_case(each) for each in worlds.read(worlds.FILES["development"]))
+        ),
         "facts": Set(lambda: recalled.facts(groups_in_one=4)),
         "paraphrases": Set(lambda: recalled.paraphrases(sessions=21)),
         "near": Set(lambda: near("near-a", "near-b", "near-c")),
         "dialogues-unseen": Set(lambda: groups(half=chats.TEST), trained=False),
-        "technical-unseen": Set(lambda: chats.chats(kind=chats.TECHNICAL, half=chats.TEST), trained=False),
-        "present-unseen": Set(lambda: map(changing, dialogues.by_others(held_out=True)), trained=False),
+        "technical-unseen": Set(
+            lambda: chats.chats(kind=chats.TECHNICAL, half=chats.TEST), trained=False
+        ),
+        "present-unseen": Set(
+            lambda: map(changing, dialogues.by_others(held_out=True)), trained=False
+        ),
         "present-unseen-together": Set(
             lambda: map(changing, together(dialogues.by_others(held_out=True))), trained=False
         ),
@@ -88,13 +105,20 @@ def together(read: Iterator[dialogues.Dialogue]) -> Iterator[dialogues.Dialogue]
 
 def changing(dialogue: dialogues.Dialogue) -> Case:
     """A dialogue in which something changes; a question for what holds now also knows what stated the former value."""
-    case, changed = as_case(dialogue), {dialogues.PRESENT: dialogues.PAST, dialogues.PAST: dialogues.PRESENT}
-    if "+" in dialogue.id:  # of several dialogues in one it is not known which marks belong together
+    case, changed = (
+        as_case(dialogue),
+        {dialogues.PRESENT: dialogues.PAST, dialogues.PAST: dialogues.PRESENT},
+    )
+    if (
+        "+" in dialogue.id
+    ):  # of several dialogues in one it is not known which marks belong together
         return case
     questions = []
     for question in case.questions:
         other = changed.get(question.kind, "")
-        units = frozenset(str(place) for place, each in enumerate(dialogue.messages) if each.mark == other)
+        units = frozenset(
+            str(place) for place, each in enumerate(dialogue.messages) if each.mark == other
+        )
         questions.append(replace(question, gold={**question.gold, FORMERLY: units}))
     return replace(case, questions=questions)
 
@@ -133,9 +157,13 @@ def _small(row: Mapping[str, Any]) -> Case:
 
 def with_foreign(case: Case, texts: Sequence[str]) -> Case:
     """The case with questions that nothing in it answers."""
-    some = Random(case.name).sample(texts, min(len(texts), max(2, round(FOREIGN_SHARE * len(case.questions)))))
+    some = Random(case.name).sample(
+        texts, min(len(texts), max(2, round(FOREIGN_SHARE * len(case.questions))))
+    )
     more = [
-        Question(id=f"{case.name}.foreign{place}", text=text, kind=FOREIGN, gold={TURN: frozenset()})
+        Question(
+            id=f"{case.name}.foreign{place}", text=text, kind=FOREIGN, gold={TURN: frozenset()}
+        )
         for place, text in enumerate(some)
     ]
     return replace(case, questions=[*case.questions, *more])
@@ -151,7 +179,10 @@ def rows(case: Case, embedder: CachedEmbedder) -> Iterator[dict[str, Any]]:
     filled = CaseMemory(case, tenant=f"reader-{secrets.token_hex(4)}", embedder=embedder)
     filled.fill()
     for question in case.questions:
-        gold, formerly = question.gold.get(TURN, frozenset()), question.gold.get(FORMERLY, frozenset())
+        gold, formerly = (
+            question.gold.get(TURN, frozenset()),
+            question.gold.get(FORMERLY, frozenset()),
+        )
         hits = [
             _hit(hit, gold, formerly)
             for hit in filled.memory.recall(question.text, limit=CANDIDATES, hold=False)
@@ -175,7 +206,9 @@ def _hit(hit: Hit, gold: frozenset[str], formerly: frozenset[str]) -> dict[str, 
 
 def main() -> None:
     """Ask all questions of all sets that FOLDER does not have."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("folder", type=Path)
     parser.add_argument("--locomo", type=Path, metavar="PATH")
     parser.add_argument("--longmemeval", type=Path, metavar="PATH")

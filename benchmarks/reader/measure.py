@@ -107,17 +107,27 @@ def percent(values: Sequence[float]) -> str:
 
 def main() -> None:
     """Read the lists, and print the tables."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("folder", type=Path)
     parser.add_argument("--name", help="FOLDER/NAME.onnx in place of the installed reader")
     parser.add_argument("--limit", type=int, help="questions of a set at most")
     parser.add_argument(
-        "--fit", action="store_true", help="print the constants that are best on " + ", ".join(FITTED_ON)
+        "--fit",
+        action="store_true",
+        help="print the constants that are best on " + ", ".join(FITTED_ON),
     )
     args = parser.parse_args()
     reader = Reader(obtain(), file=args.folder / f"{args.name}.onnx" if args.name else FILE)
     if args.fit:
-        fit([row for name in FITTED_ON for row in unseen(args.folder / f"{name}.jsonl", reader, limit=args.limit)])
+        fit(
+            [
+                row
+                for name in FITTED_ON
+                for row in unseen(args.folder / f"{name}.jsonl", reader, limit=args.limit)
+            ]
+        )
         return
     sayings(reader)
     kinds(reader)
@@ -131,7 +141,9 @@ def main() -> None:
                 judged += [
                     (chance, hit["states"])
                     for row in rows
-                    for chance, hit in zip(relevances(row), row["hits"], strict=False)  # only the first are read
+                    for chance, hit in zip(
+                        relevances(row), row["hits"], strict=False
+                    )  # only the first are read
                 ]
     reliability(judged)
 
@@ -139,7 +151,9 @@ def main() -> None:
 def unseen(path: Path, reader: Reader, *, limit: int | None) -> list[Row]:
     """The questions of a set that the reader was not trained on, with the logits of their hits."""
     rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
-    rows = [row for row in rows if row["hits"] and (row["set"] != "facts" or is_held_out(row["case"]))]
+    rows = [
+        row for row in rows if row["hits"] and (row["set"] != "facts" or is_held_out(row["case"]))
+    ]
     step = max(1, len(rows) // limit) if limit else 1
     return [{**row, "logits": logits_of(reader, row)} for row in track(rows[::step], path.stem)]
 
@@ -156,9 +170,14 @@ def relevances(row: Row) -> list[float]:
 def fit(rows: Sequence[Row]) -> None:
     """Print the weight of the score, the margin of the newest, and the line of the relevance."""
     answered = [row for row in rows if row["gold"]]
-    weight = max(WEIGHTS, key=lambda w: float(np.mean([reciprocal(row, ordered(row, w)) for row in answered])))
+    weight = max(
+        WEIGHTS,
+        key=lambda w: float(np.mean([reciprocal(row, ordered(row, w)) for row in answered])),
+    )
     user = [row for row in answered if row["kind"] in ("present", "answerable")]
-    margin = max(MARGINS, key=lambda m: float(np.mean([first_answers(row, newest(row, m)) for row in user])))
+    margin = max(
+        MARGINS, key=lambda m: float(np.mean([first_answers(row, newest(row, m)) for row in user]))
+    )
     pairs = [
         (
             1.0,
@@ -169,11 +188,16 @@ def fit(rows: Sequence[Row]) -> None:
         for row in rows
         for place, hit in enumerate(row["hits"][: len(row["logits"])])
     ]
-    values, states = np.array([each[:3] for each in pairs]), np.array([float(each[3]) for each in pairs])
+    values, states = (
+        np.array([each[:3] for each in pairs]),
+        np.array([float(each[3]) for each in pairs]),
+    )
     line = np.zeros(3)
     for _ in range(30):  # Newton's method for a logistic regression
         chance = 1 / (1 + np.exp(-values @ line))
-        line += np.linalg.solve((values.T * (chance * (1 - chance))) @ values, values.T @ (states - chance))
+        line += np.linalg.solve(
+            (values.T * (chance * (1 - chance))) @ values, values.T @ (states - chance)
+        )
     print(
         f"SCORE_WEIGHT {weight:g}, SAME_MATTER {margin:g}, relevance: constant, logit, cosine {np.round(line, 2).tolist()}"
     )
@@ -181,18 +205,25 @@ def fit(rows: Sequence[Row]) -> None:
 
 def reliability(judged: Sequence[tuple[float, bool]]) -> None:
     """Print how many hits state what is asked, by the relevance that they were given."""
-    print("\n## Relevance\n| from | hits | mean relevance | state what is asked |\n|--:|--:|--:|--:|")
+    print(
+        "\n## Relevance\n| from | hits | mean relevance | state what is asked |\n|--:|--:|--:|--:|"
+    )
     chances, states = np.array([each[0] for each in judged]), np.array([each[1] for each in judged])
     edges = (0.0, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9, 1.01)
     for low, high in pairwise(edges):
         some = (chances >= low) & (chances < high)
         if some.any():
-            print(f"| {low:g} | {some.sum()} | {chances[some].mean():.3f} | {states[some].mean():.3f} |")
+            print(
+                f"| {low:g} | {some.sum()} | {chances[some].mean():.3f} | {states[some].mean():.3f} |"
+            )
 
 
 def sayings(reader: Reader) -> None:
     """Print how well it tells what replaces from what stays, on pairs that nothing was trained on."""
-    rows = [*recalled.rows(HERE / "pairs-held-out.jsonl"), *recalled.rows(SUPERSESSION / "test.jsonl")]
+    rows = [
+        *recalled.rows(HERE / "pairs-held-out.jsonl"),
+        *recalled.rows(SUPERSESSION / "test.jsonl"),
+    ]
     replaces = np.array([row["label"] in ("replaces", "supersedes") for row in rows])
     logits = reader.messages([(row["newer"], row["older"]) for row in rows])[:, REPLACES]
     area = auc(logits[replaces].tolist(), logits[~replaces].tolist())
@@ -216,10 +247,10 @@ def _kinds(reader: Reader, rows: Sequence[Row], some: Collection[str]) -> None:
     for kind in some:
         holds, own = np.array([kind in row["kinds"] for row in rows]), logits[:, KINDS.index(kind)]
         positive = own >= 0
-        counts = (
-            f"{(positive & holds).sum()} of {holds.sum()} found, {(positive & ~holds).sum()} of {(~holds).sum()} false"
+        counts = f"{(positive & holds).sum()} of {holds.sum()} found, {(positive & ~holds).sum()} of {(~holds).sum()} false"
+        print(
+            f"{kind}: AUC {auc(own[holds].tolist(), own[~holds].tolist()):.3f}; from 0.5 on {counts}"
         )
-        print(f"{kind}: AUC {auc(own[holds].tolist(), own[~holds].tolist()):.3f}; from 0.5 on {counts}")
 
 
 def best_of(row: Row) -> float:
@@ -230,7 +261,11 @@ def best_of(row: Row) -> float:
 def speed(reader: Reader) -> None:
     """Print how long one question takes, with twenty hits of about fifty tokens."""
     hits = [
-        {"who": "user", "at": "2026-03-02T09:00:00+00:00", "passage": f"We moved to house {number} in the spring. " * 5}
+        {
+            "who": "user",
+            "at": "2026-03-02T09:00:00+00:00",
+            "passage": f"We moved to house {number} in the spring. " * 5,
+        }
         for number in range(reading.READ)
     ]
     took = []
@@ -243,7 +278,9 @@ def speed(reader: Reader) -> None:
 
 def report(name: str, rows: Sequence[Row]) -> None:
     """Print what a set shows."""
-    print(f"\n## {name}\n| questions | {' | '.join(f'{each}, recall | **reader**' for each in MEASURES)} |")
+    print(
+        f"\n## {name}\n| questions | {' | '.join(f'{each}, recall | **reader**' for each in MEASURES)} |"
+    )
     answered = [row for row in rows if row["gold"]]
     for kind in [None, *sorted({row["kind"] for row in answered})]:
         some = [row for row in answered if kind in (None, row["kind"])]
@@ -254,7 +291,9 @@ def report(name: str, rows: Sequence[Row]) -> None:
             cells.append(f"{percent(before)} | **{percent(after)}**")
         print(f"| {kind or 'all'}, {len(some)} | {' | '.join(cells)} |")
         if kind in ("present", "constant"):
-            print(f"| {kind}, the newest first | | {percent([first_answers(row, newest(row)) for row in some])} |")
+            print(
+                f"| {kind}, the newest first | | {percent([first_answers(row, newest(row)) for row in some])} |"
+            )
     sure = sum(best_of(row) >= reading.CERTAIN for row in answered)
     print(f"| a hit of relevance {reading.CERTAIN:g} | {sure} of {len(answered)} answered |")
     for kind in UNANSWERED:
@@ -262,10 +301,17 @@ def report(name: str, rows: Sequence[Row]) -> None:
         if others and answered:
             best: dict[str, Callable[[Row], float]] = {
                 "reader": best_of,
-                "relevance": lambda row: max(hit["relevance"] for hit in row["hits"][: reading.READ]),
-                "cosine": lambda row: max(hit["cosine"] or 0.0 for hit in row["hits"][: reading.READ]),
+                "relevance": lambda row: max(
+                    hit["relevance"] for hit in row["hits"][: reading.READ]
+                ),
+                "cosine": lambda row: max(
+                    hit["cosine"] or 0.0 for hit in row["hits"][: reading.READ]
+                ),
             }
-            areas = {how: auc([of(row) for row in answered], [of(row) for row in others]) for how, of in best.items()}
+            areas = {
+                how: auc([of(row) for row in answered], [of(row) for row in others])
+                for how, of in best.items()
+            }
             text = ", ".join(f"{how} {area:.3f}" for how, area in areas.items())
             doubted = sum(best_of(row) < reading.CERTAIN for row in others)
             print(

@@ -27,7 +27,9 @@ WORD_VECTORS = "embeddings.word_embeddings.weight"
 
 def of_hit(hit: dict[str, Any]) -> str:
     """Return the text of a hit of a list that the reader is shown."""
-    return shown(hit["who"], datetime.fromisoformat(hit["at"]) if hit["at"] else None, hit["passage"])
+    return shown(
+        hit["who"], datetime.fromisoformat(hit["at"]) if hit["at"] else None, hit["passage"]
+    )
 
 
 def batch(pairs: Sequence[Tokens]) -> tuple[Tensor, Tensor]:
@@ -36,11 +38,14 @@ def batch(pairs: Sequence[Tokens]) -> tuple[Tensor, Tensor]:
     return torch.from_numpy(tokens), torch.from_numpy(parts)
 
 
-def by_length(read: Callable[[Tensor, Tensor], Tensor], pairs: Sequence[Tokens], *, at_once: int) -> Tensor:
+def by_length(
+    read: Callable[[Tensor, Tensor], Tensor], pairs: Sequence[Tokens], *, at_once: int
+) -> Tensor:
     """Return the outputs of `read` for each pair, in their order; they are read by length, so that little is filled up."""
     order = sorted(range(len(pairs)), key=lambda at: len(pairs[at][0]))
     parts = [
-        read(*batch([pairs[at] for at in order[first : first + at_once]])) for first in range(0, len(order), at_once)
+        read(*batch([pairs[at] for at in order[first : first + at_once]]))
+        for first in range(0, len(order), at_once)
     ]
     back = torch.empty(len(pairs), dtype=torch.long)
     back[torch.tensor(order)] = torch.arange(len(pairs))
@@ -56,8 +61,13 @@ class Reader(nn.Module):
         self.kind = nn.Parameter(torch.zeros(WIDTH))  # of the base's first segment, for all tokens
         self.norm = nn.LayerNorm(WIDTH, eps=1e-12)
         self.layers = nn.ModuleList(Layer() for _ in range(layers))
-        self.found = nn.Sequential(nn.Linear(3 * WIDTH, WIDTH), nn.GELU(), nn.Linear(WIDTH, OUTPUTS))
-        self.slope, self.offset = nn.Parameter(torch.full((OUTPUTS,), 8.0)), nn.Parameter(torch.full((OUTPUTS,), -4.0))
+        self.found = nn.Sequential(
+            nn.Linear(3 * WIDTH, WIDTH), nn.GELU(), nn.Linear(WIDTH, OUTPUTS)
+        )
+        self.slope, self.offset = (
+            nn.Parameter(torch.full((OUTPUTS,), 8.0)),
+            nn.Parameter(torch.full((OUTPUTS,), -4.0)),
+        )
 
     def forward(self, tokens: Tensor, parts: Tensor) -> Tensor:
         """The logits of `STATES`, `ANSWERS`, `REPLACES` and the kinds."""
@@ -67,7 +77,9 @@ class Reader(nn.Module):
 
     def hidden(self, tokens: Tensor, parts: Tensor) -> tuple[Tensor, Tensor]:
         """Return the inputs of the last layer: (pairs, WIDTH) numbers, and the cosine of the two texts, (pairs, 1)."""
-        states = self.norm(self.words(tokens) + self.positions.weight[: tokens.shape[1]] + self.kind)
+        states = self.norm(
+            self.words(tokens) + self.positions.weight[: tokens.shape[1]] + self.kind
+        )
         together = (parts >= 0)[:, None, None, :]
         asking = parts == 0
         apart = together & (asking[:, None, :, None] == asking[:, None, None, :])
@@ -75,7 +87,9 @@ class Reader(nn.Module):
             states = layer(states, apart if number < APART else together)
         question, passage = _mean(states, parts == 0), _mean(states, parts == 1)
         cosine = (question * passage).sum(-1, keepdim=True)
-        beside = torch.cat([states[:, 0], WIDTH**0.5 * question * passage, WIDTH**0.5 * (passage - question)], -1)
+        beside = torch.cat(
+            [states[:, 0], WIDTH**0.5 * question * passage, WIDTH**0.5 * (passage - question)], -1
+        )
         return self.found[:2](beside), cosine
 
 
@@ -91,7 +105,9 @@ class Layer(nn.Module):
     def forward(self, states: Tensor, seen: Tensor) -> Tensor:
         """States of shape (pairs, tokens, width); `seen` says which token each looks at."""
         count, length, _ = states.shape
-        heads = self.inner(states).view(count, length, 3, HEADS, WIDTH // HEADS).permute(2, 0, 3, 1, 4)
+        heads = (
+            self.inner(states).view(count, length, 3, HEADS, WIDTH // HEADS).permute(2, 0, 3, 1, 4)
+        )
         read = functional.scaled_dot_product_attention(heads[0], heads[1], heads[2], attn_mask=seen)
         states = self.norm1(states + self.out(read.transpose(1, 2).reshape(count, length, WIDTH)))
         made: Tensor = self.norm2(states + self.down(functional.gelu(self.up(states))))

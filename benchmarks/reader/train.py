@@ -41,19 +41,30 @@ WARM = 40  # steps until the full rate
 
 def read(folder: Path) -> list[dict[str, Any]]:
     """The questions of all sets that are trained on."""
-    trained = [name for name, each in sets(locomo_path=None, longmemeval_path=None).items() if each.trained]
+    trained = [
+        name for name, each in sets(locomo_path=None, longmemeval_path=None).items() if each.trained
+    ]
     rows = []
     for name in trained:
         path = folder / f"{name}.jsonl"
         if path.exists():
             rows += [json.loads(line) for line in path.read_text("utf-8").splitlines()]
-    return [row for row in rows if row["hits"] and not (row["set"] == "facts" and is_held_out(row["case"]))]
+    return [
+        row
+        for row in rows
+        if row["hits"] and not (row["set"] == "facts" and is_held_out(row["case"]))
+    ]
 
 
 def sayings() -> list[tuple[str, str, bool]]:
     """Two messages of one person, the newer first, and whether it replaces the older."""
-    rows = [*recalled.rows(HERE / "pairs-train.jsonl"), *recalled.rows(SUPERSESSION / "development.jsonl")]
-    return [(row["newer"], row["older"], row["label"] in ("replaces", "supersedes")) for row in rows]
+    rows = [
+        *recalled.rows(HERE / "pairs-train.jsonl"),
+        *recalled.rows(SUPERSESSION / "development.jsonl"),
+    ]
+    return [
+        (row["newer"], row["older"], row["label"] in ("replaces", "supersedes")) for row in rows
+    ]
 
 
 def kinds() -> list[tuple[str, Tensor]]:
@@ -102,18 +113,32 @@ def loss_of(scores: Tensor, lists: Sequence[Sequence[dict[str, Any]]]) -> Tensor
             if right.any() and not right.all():
                 others = torch.logsumexp(own[~right, output], 0)
                 loss = loss + weight * functional.softplus(others - own[right, output]).mean()
-    wanted = torch.tensor([[float(hit["states"]), float(hit["answers"])] for hits in lists for hit in hits])
-    return loss / len(lists) + functional.binary_cross_entropy_with_logits(scores[:, [STATES, ANSWERS]], wanted)
+    wanted = torch.tensor(
+        [[float(hit["states"]), float(hit["answers"])] for hits in lists for hit in hits]
+    )
+    return loss / len(lists) + functional.binary_cross_entropy_with_logits(
+        scores[:, [STATES, ANSWERS]], wanted
+    )
 
 
 def main() -> None:
     """Train for so many seconds, and write the weights now and then."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("folder", type=Path)
     parser.add_argument("--seconds", type=float, required=True)
     parser.add_argument("--name", default="reader")
-    parser.add_argument("--layers", type=int, nargs="+", default=LAYERS, help="layers of the base that it begins with")
-    parser.add_argument("--frozen", type=int, default=1, help="layers, from the lowest, that stay as they are")
+    parser.add_argument(
+        "--layers",
+        type=int,
+        nargs="+",
+        default=LAYERS,
+        help="layers of the base that it begins with",
+    )
+    parser.add_argument(
+        "--frozen", type=int, default=1, help="layers, from the lowest, that stay as they are"
+    )
     parser.add_argument("--rate", type=float, default=1.5e-4)
     parser.add_argument("--questions", type=int, default=8, help="questions in a step")
     parser.add_argument("--sayings", type=int, default=14, help="pairs of messages in a step")
@@ -150,7 +175,9 @@ def main() -> None:
         lists = [candidates(row, chance) for row in some]
         lists = [nameless(hits) if chance.random() < NAMELESS else hits for hits in lists]
         read_pairs = [
-            pairs.of(row["question"], of_hit(hit)) for row, hits in zip(some, lists, strict=True) for hit in hits
+            pairs.of(row["question"], of_hit(hit))
+            for row, hits in zip(some, lists, strict=True)
+            for hit in hits
         ]
         pairs_of_sayings = chance.sample(known_sayings, args.sayings)
         read_pairs += [pairs.of_messages(newer, older) for newer, older, _ in pairs_of_sayings]
@@ -194,9 +221,9 @@ def watch(reader: Reader, rows: Sequence[dict[str, Any]], pairs: Pairs, *, first
     for row in rows:
         hits = row["hits"][:first]
         if any(hit["states"] for hit in hits):
-            scores = by_length(reader, [pairs.of(row["question"], of_hit(hit)) for hit in hits], at_once=AT_ONCE)[
-                :, STATES
-            ]
+            scores = by_length(
+                reader, [pairs.of(row["question"], of_hit(hit)) for hit in hits], at_once=AT_ONCE
+            )[:, STATES]
             count += 1
             by_recall += hits[0]["states"]
             by_reader += hits[int(scores.argmax())]["states"]

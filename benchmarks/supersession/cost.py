@@ -21,7 +21,10 @@ def main() -> None:
         for tenant in ("none", "some"):
             with Memory("bench", tenant=tenant, settings=on) as memory:
                 memory.remember_many(
-                    [{"content": f"Note {n}: the boat of pier {n % 97} was painted."} for n in range(TEXTS)]
+                    [
+                        {"content": f"Note {n}: the boat of pier {n % 97} was painted."}
+                        for n in range(TEXTS)
+                    ]
                 )
                 if tenant == "some":
                     for day, text in enumerate((CAR, SOLD)):
@@ -42,7 +45,9 @@ def main() -> None:
                     memory.recall(question, hold=False)
                     times[name].append((time.perf_counter() - begun) * 1e3)
         for name, taken in times.items():
-            print(f"| {name} | {statistics.median(taken):.1f} | {sorted(taken)[int(0.95 * len(taken))]:.1f} |")
+            print(
+                f"| {name} | {statistics.median(taken):.1f} | {sorted(taken)[int(0.95 * len(taken))]:.1f} |"
+            )
 
 
 if __name__ == "__main__":

@@ -75,16 +75,25 @@ class Compared:
 
 def main() -> None:
     """Judge, and print tables."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--recall", action="store_true", help="remember the worlds and ask for what holds now")
-    parser.add_argument("--wrong", action="store_true", help="print the pairs that are judged wrong")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--recall", action="store_true", help="remember the worlds and ask for what holds now"
+    )
+    parser.add_argument(
+        "--wrong", action="store_true", help="print the pairs that are judged wrong"
+    )
     args = parser.parse_args()
     if args.recall:
         print(recalled("held-out"))
         shutdown()
         return
     fifth = of_dialogues(dialogues.by_others(held_out=True), kind="held out")
-    for title, unknown in {"held-out worlds": read(FILES["held-out"]), "dialogues by a fifth author": fifth}.items():
+    for title, unknown in {
+        "held-out worlds": read(FILES["held-out"]),
+        "dialogues by a fifth author": fifth,
+    }.items():
         pairs, missed = compare(list(unknown))
         confidences = embedded_reader().replaced([(each.text, each.older) for each in pairs])
         print(table(title, pairs, confidences, missed))
@@ -96,7 +105,10 @@ def facts(path: Path) -> Iterator[tuple[str, list[Fact]]]:
     """The people of a file of worlds, each with their facts."""
     for part in path.read_text("utf-8").split("\n@ ")[1:]:
         name, *lines = part.strip().splitlines()
-        yield name, [_fact(f"{name}-{at:02}", line) for at, line in enumerate(filter(None, lines), 1)]
+        yield (
+            name,
+            [_fact(f"{name}-{at:02}", line) for at, line in enumerate(filter(None, lines), 1)],
+        )
 
 
 def _fact(id: str, line: str) -> Fact:
@@ -129,24 +141,41 @@ def read(path: Path) -> Iterator[World]:
                 return False
             return True if other[4] and not one[4] else None
 
-        yield World(name, [(day + at / 1440, text) for day, at, text, _, _ in drawn], supersedes, known)
+        yield World(
+            name, [(day + at / 1440, text) for day, at, text, _, _ in drawn], supersedes, known
+        )
 
 
 def as_case(world: World) -> Case:
     """A world as a case of the retrieval benchmarks: every message in a session of its own, and of each fact what holds now."""
     messages = [
-        Message(unit=str(place), content=text, session=str(place), role="user", at=BEGAN + timedelta(days=day))
+        Message(
+            unit=str(place),
+            content=text,
+            session=str(place),
+            role="user",
+            at=BEGAN + timedelta(days=day),
+        )
         for place, (day, text) in enumerate(world.messages)
     ]
     questions = []
     for fact in world.facts:
         stating = [*fact.then] if fact.former else [*fact.first, *fact.then]
         gold = {
-            each.unit for each in messages if each.content in stating and fact.answer.lower() in each.content.lower()
+            each.unit
+            for each in messages
+            if each.content in stating and fact.answer.lower() in each.content.lower()
         }
         kind = dialogues.PRESENT if fact.former else dialogues.CONSTANT
-        questions.append(Question(id=fact.id, text=fact.question, kind=kind, gold={TURN: frozenset(gold)}))
-    return Case(name=world.name, messages=messages, questions=questions, now=BEGAN + timedelta(days=DAYS + 3))
+        questions.append(
+            Question(id=fact.id, text=fact.question, kind=kind, gold={TURN: frozenset(gold)})
+        )
+    return Case(
+        name=world.name,
+        messages=messages,
+        questions=questions,
+        now=BEGAN + timedelta(days=DAYS + 3),
+    )
 
 
 def of_dialogues(conversations: Iterator[dialogues.Dialogue], *, kind: str) -> Iterator[World]:
@@ -162,7 +191,9 @@ def of_dialogues(conversations: Iterator[dialogues.Dialogue], *, kind: str) -> I
             return None if marks[older] in matter and marks[newer] in matter else False
 
         yield World(
-            f"dialogue {kind} {dialogue.id}", [(float(at), one.content) for at, one in enumerate(turns)], supersedes
+            f"dialogue {kind} {dialogue.id}",
+            [(float(at), one.content) for at, one in enumerate(turns)],
+            supersedes,
         )
 
 
@@ -178,9 +209,13 @@ def compare(worlds: Sequence[World]) -> tuple[list[Compared], int]:
         for newer, text in enumerate(messages):
             nearest = _nearest(messages, cosines[newer], newer)
             older = [at for at in nearest if at < newer and messages[at] != text]
-            missed += sum(world.supersedes(at, newer) is True for at in range(newer) if at not in older)
+            missed += sum(
+                world.supersedes(at, newer) is True for at in range(newer) if at not in older
+            )
             judged = ((at, world.supersedes(at, newer)) for at in older)
-            pairs += [Compared(messages[at], text, right) for at, right in judged if right is not None]
+            pairs += [
+                Compared(messages[at], text, right) for at, right in judged if right is not None
+            ]
     return pairs, missed
 
 
@@ -188,11 +223,17 @@ def _nearest(messages: Sequence[str], cosines: Floats, of: int) -> list[int]:
     """The places of the messages that the job compares with one: the nearest by vector and by words, as many of both together."""
     tokens = [set(_words(text)) for text in messages]
     counts = Counter(word for each in tokens for word in each)
-    weights = {word: np.log(1 + (len(messages) - n + 0.5) / (n + 0.5)) for word, n in counts.items()}
-    by_words = np.array([sum(weights[word] for word in tokens[of] & each) / (10 + len(each)) for each in tokens])
+    weights = {
+        word: np.log(1 + (len(messages) - n + 0.5) / (n + 0.5)) for word, n in counts.items()
+    }
+    by_words = np.array(
+        [sum(weights[word] for word in tokens[of] & each) / (10 + len(each)) for each in tokens]
+    )
     places: dict[int, int] = {}
     for scores in (cosines, by_words):
-        order = [int(at) for at in np.argsort(-scores, kind="stable") if at != of and scores[at] > 0]
+        order = [
+            int(at) for at in np.argsort(-scores, kind="stable") if at != of and scores[at] > 0
+        ]
         for place, at in enumerate(order[: COMPARED + 1]):
             places[at] = min(place, places.get(at, place))
     return sorted(places, key=lambda at: (places[at], at))[:COMPARED]
@@ -209,13 +250,18 @@ def _model() -> MiniLM:
 
 def vectors(texts: Sequence[str]) -> NDArray[np.float64]:
     """The vectors of texts, each of length 1."""
-    parts = [np.array(_model().embed_documents(list(texts[at : at + 64]))) for at in range(0, len(texts), 64)]
+    parts = [
+        np.array(_model().embed_documents(list(texts[at : at + 64])))
+        for at in range(0, len(texts), 64)
+    ]
     stacked = np.concatenate(parts).astype(np.float64)
     lengths: NDArray[np.float64] = np.linalg.norm(stacked, axis=1, keepdims=True)
     return stacked / lengths
 
 
-def table(title: str, pairs: Sequence[Compared], confidences: Sequence[float], missed: int = 0) -> str:
+def table(
+    title: str, pairs: Sequence[Compared], confidences: Sequence[float], missed: int = 0
+) -> str:
     """Return a table of how many changes are found, and how many of the edges are right, from each confidence on."""
     right = np.array([each.right for each in pairs])
     changes = int(right.sum()) + missed
@@ -228,7 +274,9 @@ def table(title: str, pairs: Sequence[Compared], confidences: Sequence[float], m
     for least in (0.5, 0.7, 0.8, 0.9, THRESHOLD, 0.98, 0.99):
         judged = np.array(confidences) >= least
         hits = int(right[judged].sum())
-        lines.append(f"| {least:.2f} | {_share(hits, int(judged.sum()))} | {_share(hits, changes)} |")
+        lines.append(
+            f"| {least:.2f} | {_share(hits, int(judged.sum()))} | {_share(hits, changes)} |"
+        )
     return "\n".join(lines)
 
 
@@ -247,7 +295,9 @@ def _share(hits: int, of: int) -> str:
 
 def wrong(pairs: Sequence[Compared], confidences: Sequence[float]) -> None:
     """Print what is found and wrong, and what is missed."""
-    for compared, confidence in sorted(zip(pairs, confidences, strict=True), key=lambda pair: -pair[1]):
+    for compared, confidence in sorted(
+        zip(pairs, confidences, strict=True), key=lambda pair: -pair[1]
+    ):
         if compared.right != (confidence >= THRESHOLD) and (compared.right or confidence >= 0.5):
             print(
                 f"{confidence:.2f} {'missed' if compared.right else 'wrong '} {compared.older[:90]} => {compared.text[:110]}"
@@ -263,7 +313,9 @@ def recalled(name: str) -> str:
     for world in read(FILES[name]):
         for edges, threshold in (("with edges", THRESHOLD), ("without", None)):
             settings = Settings(supersession=threshold)
-            with Memory("worlds", tenant=f"w{secrets.token_hex(6)}", user=world.name, settings=settings) as memory:
+            with Memory(
+                "worlds", tenant=f"w{secrets.token_hex(6)}", user=world.name, settings=settings
+            ) as memory:
                 for day, text in world.messages:
                     at = datetime(2025, 1, 6, 9, tzinfo=UTC) + timedelta(days=day)
                     memory.remember(text, role="user", session=f"{int(day)}", at=at)
@@ -275,7 +327,9 @@ def recalled(name: str) -> str:
                     last = [hit.said_when == "last" for hit in hits]
                     counts[f"{kind}, {edges}"] += answers[0]
                     counts[f"{kind}, {edges}, all"] += 1
-                    marked = any(mark and not answer for mark, answer in zip(last, answers, strict=True))
+                    marked = any(
+                        mark and not answer for mark, answer in zip(last, answers, strict=True)
+                    )
                     counts[f"{kind}, {edges}: another said last"] += marked
                     counts[f"{kind}, {edges}: another said last, all"] += 1
     rows = [each for each in counts if not each.endswith("all")]

@@ -1,1 +1,3 @@
-"""Foundations of all parts: options, errors, settings, limits and checks; time limits, telemetry, forks."""
+"""Foundations of all parts: options, errors, settings, limits and checks; time limits, telemetry,
+forks.
+"""

@@ -22,11 +22,29 @@ from collections.abc import Mapping
 from typing import Literal
 
 LONGEST_MESSAGE = 2_000  # characters; of a longer one the beginning and the end are said
-# What somebody may do next, by what helps. Each surface has words of its own for it: a model has no Python, and a shell neither.
+# What somebody may do next, by what helps. Each surface has words of its own for it: a model has no
+# Python, and a shell neither.
 Advice = Literal[
-    "memories", "listing", "forgotten", "files", "audit", "merges", "changes", "notes", "decisions", "filed", "filed or noted",
-    "palace folder", "load folder", "folder register", "groups", "session", "exact bytes", "log", "longest content",
-]  # fmt: skip
+    "memories",
+    "listing",
+    "forgotten",
+    "files",
+    "audit",
+    "merges",
+    "changes",
+    "notes",
+    "decisions",
+    "filed",
+    "filed or noted",
+    "palace folder",
+    "load folder",
+    "folder register",
+    "groups",
+    "session",
+    "exact bytes",
+    "log",
+    "longest content",
+]
 IN_PYTHON: Mapping[Advice, str] = {
     "memories": "Memory.list() shows what there is",
     "listing": "to list memories use Memory.list()",
@@ -53,7 +71,8 @@ IN_PYTHON: Mapping[Advice, str] = {
 class HTMError(Exception):
     """Anything that htm-memory raises on purpose.
 
-    - `advice`: what helps, where that is another call. `str` says it in Python; other surfaces say it in their own words.
+    - `advice`: what helps, where that is another call. `str` says it in Python; other surfaces say
+      it in their own words.
     """
 
     def __init__(self, *args: object, advice: Advice | None = None) -> None:
@@ -64,7 +83,9 @@ class HTMError(Exception):
         return self._told(IN_PYTHON)
 
     def _told(self, words: Mapping[Advice, str]) -> str:
-        """The message with what to do next in the words of a surface; without it where the surface has nothing that helps."""
+        """The message with what to do next in the words of a surface; without it where the surface
+        has nothing that helps.
+        """
         message = super().__str__()
         if len(message) > LONGEST_MESSAGE:  # it quotes what was given
             message = f"{message[: LONGEST_MESSAGE // 2]} … {message[-LONGEST_MESSAGE // 4 :]}"
@@ -83,8 +104,9 @@ class NotFound(HTMError, LookupError):
 class StorageError(HTMError):
     """PostgreSQL could not do the work.
 
-    `outcome_unknown` is True when the connection was lost, or the time was over, while a transaction was being committed: it
-    may have been written or not. Repeat the call then with the same `id`s, or look. Otherwise nothing was written.
+    `outcome_unknown` is True when the connection was lost, or the time was over, while a
+    transaction was being committed: it may have been written or not. Repeat the call then with the
+    same `id`s, or look. Otherwise nothing was written.
     """
 
     outcome_unknown: bool = False
@@ -95,7 +117,9 @@ class DatabaseUnavailable(StorageError):
 
 
 class DeadlineExceeded(DatabaseUnavailable):
-    """A verb was not done within `Settings.verb_timeout`: the server, the network, a lock or a model kept it waiting."""
+    """A verb was not done within `Settings.verb_timeout`: the server, the network, a lock or a
+    model kept it waiting.
+    """
 
 
 class SchemaOutdated(StorageError):

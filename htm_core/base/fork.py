@@ -11,7 +11,9 @@ class Renewable(Protocol):
     """Something with locks, threads or sockets, which only its own process may use."""
 
     def renew(self) -> None:
-        """Start again as if just made, in a forked child: the parent's other threads do not exist there."""
+        """Start again as if just made, in a forked child: the parent's other threads do not exist
+        there.
+        """
 
 
 _things: weakref.WeakSet[Renewable] = weakref.WeakSet()

@@ -12,7 +12,9 @@ V = TypeVar("V")
 
 
 class LastUsed(OrderedDict[K, V]):
-    """A dictionary of at most `most` entries: one more takes the place of the entry that was set or got longest ago."""
+    """A dictionary of at most `most` entries: one more takes the place of the entry that was set or
+    got longest ago.
+    """
 
     def __init__(self, most: int) -> None:
         super().__init__()

@@ -1,24 +1,30 @@
-"""Regular expressions that are compiled when they are first used: a program that never needs them does not wait for them."""
+"""Regular expressions that are compiled when they are first used: a program that never needs them
+does not wait for them.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
-# Characters of a text that an expression reads at most, each time in proportion to them (tests/patterns). No content is longer:
-# it is the most that `Settings.max_content` may be, and what is longer than that is refused before any rule reads it.
+# Characters of a text that an expression reads at most, each time in proportion to them
+# (tests/patterns). No content is longer: it is the most that `Settings.max_content` may be, and
+# what is longer than that is refused before any rule reads it.
 LONGEST = 10_000_000
 
 
 class LazyPattern:
     """A regular expression, with those methods of a compiled one that are used here.
 
-    `longest` is how many characters of a text it reads at most: what is longer does not match as a whole, and is searched so far.
+    `longest` is how many characters of a text it reads at most: what is longer does not match as a
+    whole, and is searched so far.
     """
 
     __slots__ = ("_compiled", "_flags", "_longest", "_text")
 
-    def __init__(self, text: str, flags: re.RegexFlag = re.NOFLAG, *, longest: int = LONGEST) -> None:
+    def __init__(
+        self, text: str, flags: re.RegexFlag = re.NOFLAG, *, longest: int = LONGEST
+    ) -> None:
         self._text, self._flags, self._longest = text, flags, longest
         self._compiled: re.Pattern[str] | None = None
 

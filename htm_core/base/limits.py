@@ -1,12 +1,15 @@
-"""The most that is accepted of each thing, in one place. `docs/limits.md` is the table of these for users.
+"""The most that is accepted of each thing, in one place. `docs/limits.md` is the table of these for
+users.
 
-They are far above what is useful, and low enough that no call can hold a transaction, a process or a model for long.
-Two more are settings, since installations differ: `Settings.max_content` and `Settings.max_drafts`.
+They are far above what is useful, and low enough that no call can hold a transaction, a process or
+a model for long. Two more are settings, since installations differ: `Settings.max_content` and
+`Settings.max_drafts`.
 """
 
 from __future__ import annotations
 
-# Names: of tenants, users, sessions, robots, speakers and groups; keys; the caller's ids of mentions.
+# Names: of tenants, users, sessions, robots, speakers and groups; keys; the caller's ids of
+# mentions.
 NAME_LENGTH = 255
 
 TAG_LENGTH = 255  # characters, with all its levels
@@ -34,7 +37,8 @@ TIMEFRAMES = 1_000  # in one list
 ROBOTS_PER_QUERY = 1_000
 
 WHERE_LEVELS = 64
-WHERE_CONDITIONS = 4_000  # a condition on a dotted key counts twice, since it is looked for in two places
+# a condition on a dotted key counts twice, since it is looked for in two places
+WHERE_CONDITIONS = 4_000
 WHERE_PATH_LENGTH = 100_000  # characters of the whole filter as a JSON path
 WHERE_BYTES = 4 << 20  # of all its values, as JSON
 SUBSTRING_LENGTH = 10_000  # characters of $contains
@@ -52,7 +56,8 @@ ATTACHED_PAGES = 200  # of a PDF that is attached to a message; the rest is not 
 ATTACHED_LENGTH = 300_000  # characters of all files of one message; the rest is not searched
 ARCHIVE_FILES = 1_000  # that are read from one archive
 ARCHIVE_BYTES = 16 << 30  # of them all, unpacked
-ARCHIVE_RATIO = 200  # unpacked to packed, of a file of more than ARCHIVE_SMALL bytes; conversations have about 5 to 20
+# unpacked to packed, of a file of more than ARCHIVE_SMALL bytes; conversations have about 5 to 20
+ARCHIVE_RATIO = 200
 ARCHIVE_SMALL = 64 << 20
 YAML_VALUES = 10_000  # of a front matter, with every alias counted as what it stands for
 YAML_LEVELS = 64

@@ -1,4 +1,6 @@
-"""Sets of options: written once as a `TypedDict`, and taken by each function that has them as `**options: Unpack[…]`."""
+"""Sets of options: written once as a `TypedDict`, and taken by each function that has them as
+`**options: Unpack[…]`.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +19,21 @@ T = TypeVar("T")
 S = TypeVar("S")
 
 
-def with_options(options: type[Any], /, **defaults: Any) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """A decorator for a function with `**options: Unpack[…]`: it is called, and shown, as if each option stood in its signature.
+def with_options(
+    options: type[Any], /, **defaults: Any
+) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """A decorator for a function with `**options: Unpack[…]`: it is called, and shown, as if each
+    option stood in its signature.
 
-    The function gets all options; those that a call leaves out are as in `defaults`, and None where nothing is said there. An
-    unknown name is a `TypeError`, as Python's own, with the name that was probably meant. `inspect.signature` names the options one
-    by one, and the docstring ends with what the set says of them.
+    The function gets all options; those that a call leaves out are as in `defaults`, and None where
+    nothing is said there. An unknown name is a `TypeError`, as Python's own, with the name that was
+    probably meant. `inspect.signature` names the options one by one, and the docstring ends with
+    what the set says of them.
     """
-    hints = {name: getattr(hint, "__forward_arg__", hint) for name, hint in options.__annotations__.items()}
+    hints = {
+        name: getattr(hint, "__forward_arg__", hint)
+        for name, hint in options.__annotations__.items()
+    }
     added = [
         Parameter(name, Parameter.KEYWORD_ONLY, default=defaults.get(name), annotation=hint)
         for name, hint in hints.items()
@@ -34,7 +43,9 @@ def with_options(options: type[Any], /, **defaults: Any) -> Callable[[Callable[P
     def decorate(function: Callable[P, T]) -> Callable[P, T]:
         """The same function, with the options in its signature and its docstring."""
         signature = inspect.signature(function)
-        own = [each for each in signature.parameters.values() if each.kind is not Parameter.VAR_KEYWORD]
+        own = [
+            each for each in signature.parameters.values() if each.kind is not Parameter.VAR_KEYWORD
+        ]
         known = {each.name for each in own} | filled.keys()
 
         @functools.wraps(function)
@@ -59,9 +70,14 @@ def with_options(options: type[Any], /, **defaults: Any) -> Callable[[Callable[P
 
 
 def described(options: type[Any]) -> str:
-    """The docstring of a set of options, with those of the sets that it names as part of it: "and those of `NAME`"."""
+    """The docstring of a set of options, with those of the sets that it names as part of it: "and
+    those of `NAME`".
+    """
     text = inspect.getdoc(options) or ""
-    parts = [getattr(sys.modules[options.__module__], name) for name in re.findall(r"those of `(\w+)`", text)]
+    parts = [
+        getattr(sys.modules[options.__module__], name)
+        for name in re.findall(r"those of `(\w+)`", text)
+    ]
     return "\n\n".join([text, *map(described, parts)])
 
 

@@ -1,6 +1,8 @@
-"""OpenTelemetry, off by default: a span and a duration for each verb and job, counts of events, and pending jobs.
+"""OpenTelemetry, off by default: a span and a duration for each verb and job, counts of events, and
+pending jobs.
 
-Content is never in it, unless somebody opts in. Whatever fails in here is logged, and no verb fails by it.
+Content is never in it, unless somebody opts in. Whatever fails in here is logged, and no verb fails
+by it.
 """
 
 from __future__ import annotations
@@ -41,10 +43,11 @@ _log = logging.getLogger("htm.telemetry")
 
 @dataclass(frozen=True, slots=True)
 class PendingJobs:
-    """The jobs of one lane: how many are pending or given up, and for how many seconds the oldest pending one has waited.
+    """The jobs of one lane: how many are pending or given up, and for how many seconds the oldest
+    pending one has waited.
 
-    `model` is "" for work that needs none. `bulk` are imports, long texts and the like, for which nobody waits. `more` says that
-    more are pending than were counted.
+    `model` is "" for work that needs none. `bulk` are imports, long texts and the like, for which
+    nobody waits. `more` says that more are pending than were counted.
     """
 
     kind: str
@@ -69,18 +72,26 @@ class Telemetry(Protocol):
     """Where spans, counts and gauges are sent."""
 
     def span(
-        self, name: str, /, *, operation: str | None = None, figures: Mapping[str, Figure] | None = None
+        self,
+        name: str,
+        /,
+        *,
+        operation: str | None = None,
+        figures: Mapping[str, Figure] | None = None,
     ) -> AbstractContextManager[RunningSpan]:
         """Time a block as `name`. An exception in it is recorded by its class, and raised on.
 
-        A block that is one of the conventions' memory operations is called by the `operation`, and `name` is an attribute.
+        A block that is one of the conventions' memory operations is called by the `operation`, and
+        `name` is an attribute.
         """
 
     def count(self, name: str, figures: Mapping[str, Figure | None]) -> None:
         """Count an event, and add up its whole numbers."""
 
     def watch(self, database: int, read: Callable[[], Sequence[PendingJobs]]) -> None:
-        """Have the pending jobs of a database read, by `read`, whenever metrics are collected. Once for each `database`."""
+        """Have the pending jobs of a database read, by `read`, whenever metrics are collected. Once
+        for each `database`.
+        """
 
 
 class _Unseen:
@@ -155,14 +166,19 @@ class _OpenTelemetry:
             explicit_bucket_boundaries_advisory=HITS,
         )
         self._events = meter.create_counter("htm.events", description="Events by name")
-        self._figures = meter.create_counter("htm.figures", description="The whole numbers that events tell, added up")
+        self._figures = meter.create_counter(
+            "htm.figures", description="The whole numbers that events tell, added up"
+        )
         self._watched: dict[int, Callable[[], Sequence[PendingJobs]]] = {}
         self._read: tuple[float, list[PendingJobs]] = (-FRESH, [])
         self._lanes: set[_Lane] = (
             set()
         )  # that ever had jobs: one without any is 0, and not missing, to whoever scales by it
         meter.create_observable_gauge(
-            "htm.jobs", callbacks=[self._jobs], unit="{job}", description="Jobs that are pending, or were given up"
+            "htm.jobs",
+            callbacks=[self._jobs],
+            unit="{job}",
+            description="Jobs that are pending, or were given up",
         )
         meter.create_observable_gauge(
             "htm.jobs.oldest",
@@ -173,11 +189,18 @@ class _OpenTelemetry:
 
     @contextmanager
     def span(
-        self, name: str, /, *, operation: str | None = None, figures: Mapping[str, Figure] | None = None
+        self,
+        name: str,
+        /,
+        *,
+        operation: str | None = None,
+        figures: Mapping[str, Figure] | None = None,
     ) -> Iterator[RunningSpan]:
         """Open a span, and record how long it took."""
         attributes = _named(name, operation)
-        running = self._begin(operation or name, attributes | dict(figures or {}), is_client=operation is not None)
+        running = self._begin(
+            operation or name, attributes | dict(figures or {}), is_client=operation is not None
+        )
         began, failure = time.perf_counter(), None
         try:
             yield UNSEEN if running is None else running
@@ -195,7 +218,9 @@ class _OpenTelemetry:
                 if isinstance(value, int) and value >= 0:
                     self._figures.add(value, {"htm.name": name, "htm.figure": figure})
             if name == "recall":
-                self._hits.record(float(figures["hits"] or 0), {"htm.degraded": bool(figures["degraded"])})
+                self._hits.record(
+                    float(figures["hits"] or 0), {"htm.degraded": bool(figures["degraded"])}
+                )
         except Exception:
             _log.debug("the event %s was not counted", name, exc_info=True)
 
@@ -203,7 +228,9 @@ class _OpenTelemetry:
         """Read a database's pending jobs too, when metrics are collected."""
         self._watched.setdefault(database, read)
 
-    def _begin(self, name: str, attributes: Mapping[str, Figure], *, is_client: bool) -> _Running | None:
+    def _begin(
+        self, name: str, attributes: Mapping[str, Figure], *, is_client: bool
+    ) -> _Running | None:
         trace, context = self._trace, self._context
         try:
             kind = trace.SpanKind.CLIENT if is_client else trace.SpanKind.INTERNAL
@@ -214,7 +241,12 @@ class _OpenTelemetry:
             return None
 
     def _end(
-        self, running: _Running | None, attributes: dict[str, Figure], *, seconds: float, failure: str | None
+        self,
+        running: _Running | None,
+        attributes: dict[str, Figure],
+        *,
+        seconds: float,
+        failure: str | None,
     ) -> None:
         outcome: dict[str, Figure] = {"htm.outcome": failure or "ok"}
         if failure is not None:
@@ -257,7 +289,9 @@ class _OpenTelemetry:
                 totals[_lane(backlog), state] = totals.get((_lane(backlog), state), 0) + number
         self._lanes.update(lane for lane, _ in totals)
         return [
-            self._observation(totals.get((lane, state), 0), _attributes(lane) | {"htm.state": state})
+            self._observation(
+                totals.get((lane, state), 0), _attributes(lane) | {"htm.state": state}
+            )
             for lane in sorted(self._lanes)
             for state in ("pending", "parked")
         ]
@@ -267,7 +301,10 @@ class _OpenTelemetry:
         for backlog in self._pending():
             ages[_lane(backlog)] = max(backlog.oldest or 0.0, ages.get(_lane(backlog), 0.0))
         self._lanes.update(ages)
-        return [self._observation(ages.get(lane, 0.0), _attributes(lane)) for lane in sorted(self._lanes)]
+        return [
+            self._observation(ages.get(lane, 0.0), _attributes(lane))
+            for lane in sorted(self._lanes)
+        ]
 
 
 _Lane = tuple[str, str, bool]
@@ -290,23 +327,29 @@ def _named(name: str, operation: str | None) -> dict[str, Figure]:
 
 
 def captures_content(settings: Settings) -> bool:
-    """True if what is asked and found may stand on spans: `Settings.telemetry_content`, else the variable of the conventions."""
+    """True if what is asked and found may stand on spans: `Settings.telemetry_content`, else the
+    variable of the conventions.
+    """
     if settings.telemetry_content is not None:
         return settings.telemetry_content
     return os.environ.get(CAPTURE, "").strip().lower() in ON_SPANS
 
 
 def store_id(*names: str) -> str:
-    """The id of a store on spans, from its tenant and its user ("" for what is shared), or its tenant and its collection's name.
+    """The id of a store on spans, from its tenant and its user ("" for what is shared), or its
+    tenant and its collection's name.
 
-    It is a digest, since the name of a user is often an address. Whoever knows the names can make it again.
+    It is a digest, since the name of a user is often an address. Whoever knows the names can make
+    it again.
     """
     text = b"".join(len(name.encode()).to_bytes(4, "big") + name.encode() for name in names)
     return f"htm:{hashlib.sha256(text).hexdigest()[:16]}"
 
 
 def telemetry(*, on: bool) -> Telemetry:
-    """The telemetry for `Settings.telemetry`; raises `ImportError` when it is on and the extra is not installed."""
+    """The telemetry for `Settings.telemetry`; raises `ImportError` when it is on and the extra is
+    not installed.
+    """
     return _opened() if on else SILENCE
 
 
@@ -315,5 +358,7 @@ def _opened() -> Telemetry:
     try:
         from opentelemetry import metrics, trace
     except ImportError as error:
-        raise ImportError("Settings(telemetry=True) needs OpenTelemetry: pip install 'htm-memory[otel]'") from error
+        raise ImportError(
+            "Settings(telemetry=True) needs OpenTelemetry: pip install 'htm-memory[otel]'"
+        ) from error
     return _OpenTelemetry(trace.get_tracer(SCOPE, VERSION), metrics.get_meter(SCOPE, VERSION))

@@ -1,8 +1,9 @@
-"""Time limit of a verb, kept by this process: whoever waits for a server or a model asks here how long it still may.
+"""Time limit of a verb, kept by this process: whoever waits for a server or a model asks here how
+long it still may.
 
-The outermost verb sets the limit, with `limited`. What it calls runs in the same context and finds it with `current`. A limit
-bounds the whole verb and, apart from that, each single answer: work that is known to be long gets more time in all, and a
-server that has stopped is still noticed soon.
+The outermost verb sets the limit, with `limited`. What it calls runs in the same context and finds
+it with `current`. A limit bounds the whole verb and, apart from that, each single answer: work that
+is known to be long gets more time in all, and a server that has stopped is still noticed soon.
 """
 
 from __future__ import annotations
@@ -24,14 +25,18 @@ from .fork import renewed_after_fork
 
 T = TypeVar("T")
 
-# The share of the time left that one call of a model may take, so that what must follow it has time too.
+# The share of the time left that one call of a model may take, so that what must follow it has time
+# too.
 MODEL_SHARE = 2 / 3
-# A verb has its time once more for so many more drafts, and for so many more texts that a model embeds.
+# A verb has its time once more for so many more drafts, and for so many more texts that a model
+# embeds.
 WRITTEN_AT_ONCE = 10_000
 EMBEDDED_AT_ONCE = 128
-# Calls of one client that are past their time but still at work. When there are so many, its next ones fail at once.
+# Calls of one client that are past their time but still at work. When there are so many, its next
+# ones fail at once.
 MAX_LATE = 32
-# The same of all clients together. Then a client that has such calls itself begins no more; any other goes on.
+# The same of all clients together. Then a client that has such calls itself begins no more; any
+# other goes on.
 MAX_LATE_OF_ALL = 256
 IDLE = 30.0  # seconds for which a thread waits for its next call
 
@@ -45,8 +50,9 @@ class TimeLimit:
 
     Args:
         seconds: For the whole, and for each single answer that it waits for.
-        total: Seconds for the whole, where they are not the same; `math.inf` bounds the single answers only.
-        slides: Whether the whole begins anew after each transaction: for work without an end that must not stand still.
+        total: Seconds for the whole, where they are not the same; `math.inf` bounds the single
+        answers only. slides: Whether the whole begins anew after each transaction: for work without
+        an end that must not stand still.
     """
 
     __slots__ = ("ends", "seconds", "slides")
@@ -66,7 +72,9 @@ class TimeLimit:
         return min(self.ends, time.monotonic() + self.seconds)
 
     def extend(self, seconds: float) -> None:
-        """Give the whole more time: for work that is known to be more, and for what is not to count."""
+        """Give the whole more time: for work that is known to be more, and for what is not to
+        count.
+        """
         self.ends += seconds
 
     def restart(self) -> None:
@@ -91,27 +99,34 @@ def limited(limit: TimeLimit | None) -> Iterator[None]:
 
 
 def grow(pieces: int, *, batch_size: int) -> None:
-    """Give the running verb its time once more for every `batch_size` pieces of work beyond the first ones."""
+    """Give the running verb its time once more for every `batch_size` pieces of work beyond the
+    first ones.
+    """
     limit = _limit.get()
     if limit is not None and pieces > batch_size:
         limit.extend(limit.seconds * ((pieces - 1) // batch_size))
 
 
 def restart() -> None:
-    """Begin the running verb's time anew: for the next of several transactions, files or calls of a chat model."""
+    """Begin the running verb's time anew: for the next of several transactions, files or calls of a
+    chat model.
+    """
     limit = _limit.get()
     if limit is not None:
         limit.restart()
 
 
 def for_model(seconds: float) -> float:
-    """So many seconds for one call of a model, or fewer where the running verb has not as much time for it."""
+    """So many seconds for one call of a model, or fewer where the running verb has not as much time
+    for it.
+    """
     limit = _limit.get()
     return seconds if limit is None else min(seconds, limit.seconds, limit.left * MODEL_SHARE)
 
 
 def ask(work: Callable[[], T], *, client: Hashable) -> T:
-    """Call a chat model, or what else somebody gave: the call has a verb's whole time, and so has the verb after it.
+    """Call a chat model, or what else somebody gave: the call has a verb's whole time, and so has
+    the verb after it.
 
     `client` says whose calls it is counted with, as in `in_time`.
     """
@@ -124,7 +139,9 @@ def ask(work: Callable[[], T], *, client: Hashable) -> T:
 
 @contextlib.contextmanager
 def uncounted() -> Iterator[None]:
-    """Do not count the time of a block: for what is computed here and cannot hang, and for the start of a private server."""
+    """Do not count the time of a block: for what is computed here and cannot hang, and for the
+    start of a private server.
+    """
     limit, began = _limit.get(), time.monotonic()
     try:
         yield
@@ -144,16 +161,22 @@ class Lock(Protocol):
 
 
 def patience(share: float) -> float:
-    """Seconds that one wait may take, of a share of the running verb's time; without end outside of verbs."""
+    """Seconds that one wait may take, of a share of the running verb's time; without end outside of
+    verbs.
+    """
     limit = _limit.get()
     return math.inf if limit is None else share * min(limit.left, limit.seconds)
 
 
 @contextlib.contextmanager
 def locked(lock: Lock, *, what: str) -> Iterator[None]:
-    """Hold a lock for a block; raises `OutOfTime` when the running verb's time is over before it is free."""
+    """Hold a lock for a block; raises `OutOfTime` when the running verb's time is over before it is
+    free.
+    """
     limit = _limit.get()
-    left = -1.0 if limit is None or math.isinf(limit.ends) else min(limit.left, threading.TIMEOUT_MAX)
+    left = (
+        -1.0 if limit is None or math.isinf(limit.ends) else min(limit.left, threading.TIMEOUT_MAX)
+    )
     if not lock.acquire(timeout=left):
         raise OutOfTime(f"another thread of this process was still at work on {what}")
     try:
@@ -162,16 +185,20 @@ def locked(lock: Lock, *, what: str) -> Iterator[None]:
         lock.release()
 
 
-# -- work that cannot be interrupted ------------------------------------------------------------------------------------
+# -- work that cannot be interrupted ---------------------------------------------------------------
 
 
 _given_up_at: ContextVar[float] = ContextVar("htm_given_up_at", default=math.inf)
 
 
 def awaited_for() -> float:
-    """Seconds for which somebody still waits for the work that this runs in: of the verb, and of `within`; without end outside."""
+    """Seconds for which somebody still waits for the work that this runs in: of the verb, and of
+    `within`; without end outside.
+    """
     limit = _limit.get()
-    return max(0.0, min(_given_up_at.get() - time.monotonic(), math.inf if limit is None else limit.left))
+    return max(
+        0.0, min(_given_up_at.get() - time.monotonic(), math.inf if limit is None else limit.left)
+    )
 
 
 class _Call:
@@ -198,7 +225,8 @@ class _Call:
 
 
 class _Threads:
-    """Threads that wait for work. None is ever waited for: where all are busy there is one more, and one that is late is given up.
+    """Threads that wait for work. None is ever waited for: where all are busy there is one more,
+    and one that is late is given up.
 
     Starting a thread for each call of a model would cost a recall more than the call of a fast one.
     """
@@ -222,7 +250,9 @@ class _Threads:
         except IndexError:
             inbox: SimpleQueue[_Call | None] = SimpleQueue()
             inbox.put(call)
-            threading.Thread(target=self._serve, args=(inbox,), name="htm-turn", daemon=True).start()
+            threading.Thread(
+                target=self._serve, args=(inbox,), name="htm-turn", daemon=True
+            ).start()
         return call
 
     def give_up(self, call: _Call) -> bool:
@@ -234,12 +264,15 @@ class _Threads:
         return True
 
     def _refuse_more_of(self, client: Hashable) -> None:
-        """Raise `OutOfTime` for a client that has too many late calls. One that has none never waits for another's."""
+        """Raise `OutOfTime` for a client that has too many late calls. One that has none never
+        waits for another's.
+        """
         late = [each for each in list(self._late) if not each.done.done()]
         its_own = sum(each.client == client for each in late)
         if its_own >= MAX_LATE or (its_own and len(late) >= MAX_LATE_OF_ALL):
             raise OutOfTime(
-                f"expected earlier work to have ended, but {its_own} steps are past their time still, of {len(late)} in all"
+                f"expected earlier work to have ended, but {its_own} steps are past their time "
+                f"still, of {len(late)} in all"
             )
 
     def end_idle(self) -> None:
@@ -264,7 +297,9 @@ class _Threads:
             del call  # what came of it belongs to whoever waits
 
     def _do(self, call: _Call, inbox: SimpleQueue[_Call | None]) -> bool:
-        """Do one piece of work, and say whether the thread may go on; one that was given up ends."""
+        """Do one piece of work, and say whether the thread may go on; one that was
+        given up ends.
+        """
         try:
             result, failure = call.work(), None
         except BaseException as error:
@@ -288,13 +323,19 @@ def end_idle_threads() -> None:
 
 
 def in_time(
-    work: Callable[[], T], *, client: Hashable, share: float = 1.0, discard: Callable[[T], object] | None = None
+    work: Callable[[], T],
+    *,
+    client: Hashable,
+    share: float = 1.0,
+    discard: Callable[[T], object] | None = None,
 ) -> T:
-    """Do work that cannot be interrupted within a share of the running verb's time; raises `OutOfTime` after that.
+    """Do work that cannot be interrupted within a share of the running verb's time; raises
+    `OutOfTime` after that.
 
-    The work then goes on in its own thread, so it must be work whose end does no harm; `discard` is given what comes of it.
-    Outside of verbs it is done at once, here, and however long it takes. `client` is the model, the server or the tenant that
-    the work is for: when too much of its work hangs, its next work fails at once, and nobody else's.
+    The work then goes on in its own thread, so it must be work whose end does no harm; `discard` is
+    given what comes of it. Outside of verbs it is done at once, here, and however long it takes.
+    `client` is the model, the server or the tenant that the work is for: when too much of its work
+    hangs, its next work fails at once, and nobody else's.
     """
     limit = _limit.get()
     if limit is None:
@@ -309,7 +350,8 @@ def within(
     client: Hashable = None,
     discard: Callable[[T], object] | None = None,
 ) -> T:
-    """Do work within so many seconds; after that raise `OutOfTime`, while the work goes on in its own thread.
+    """Do work within so many seconds; after that raise `OutOfTime`, while the work goes on in its
+    own thread.
 
     Work that is late is counted by its `client`, as in `in_time`; None is all that names none.
     """
@@ -323,7 +365,9 @@ def within(
         if not _threads.give_up(call):
             return done.result()
         if discard is not None:
-            done.add_done_callback(lambda late: None if late.exception() else discard(late.result()))
+            done.add_done_callback(
+                lambda late: None if late.exception() else discard(late.result())
+            )
         raise _too_late(seconds) from error
 
 
@@ -334,7 +378,8 @@ async def awithin(seconds: float | None, work: Callable[[], T], *, client: Hasha
     call = _threads.start(work, client=client, seconds=seconds)
     done: Future[T] = call.done
     try:
-        async with asyncio.timeout(seconds):  # Python 3.11's wait_for loses a cancellation that comes as the work ends
+        # Python 3.11's wait_for loses a cancellation that comes as the work ends
+        async with asyncio.timeout(seconds):
             return await asyncio.wrap_future(done)
     except TimeoutError as error:
         if not _threads.give_up(call):
@@ -344,5 +389,6 @@ async def awithin(seconds: float | None, work: Callable[[], T], *, client: Hasha
 
 def _too_late(seconds: float) -> OutOfTime:
     return OutOfTime(
-        f"expected memory to answer within {seconds:.3g} s; look at the database and the embedding model, or raise timeout="
+        f"expected memory to answer within {seconds:.3g} s; look at the database and the "
+        "embedding model, or raise timeout="
     )

@@ -1,7 +1,9 @@
-"""The few messages that tell most of a conversation, chosen without a model, and always the same ones for the same conversation.
+"""The few messages that tell most of a conversation, chosen without a model, and always the same
+ones for the same conversation.
 
-A message is worth more the rarer its words are here, the nearer it is to what the others say, and when it states rather than
-asks. What is chosen covers the conversation from its beginning to its end, and says nothing twice.
+A message is worth more the rarer its words are here, the nearer it is to what the others say, and
+when it states rather than asks. What is chosen covers the conversation from its beginning to its
+end, and says nothing twice.
 """
 
 # ruff: noqa: E501 - lists of words and patterns
@@ -34,7 +36,7 @@ _COMMON = words("""the and for that this with you your are was were have has had
     there what when where which who how why about into some any all its it's i'm i've don't didn't also then than too very
     more most much many one our out his her she him get got like really yes yeah okay thanks thank please sure hello here
     now well know think want need going go been being did does doing do me my we us be is it in on of to at as an or if so
-    no up by he a i""")  # fmt: skip
+    no up by he a i""")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +49,8 @@ class Spoken:
 
 
 def most_telling(messages: Sequence[Spoken]) -> list[int]:
-    """The places of the messages that tell most, in their order; none where a conversation is too short to be summarised.
+    """The places of the messages that tell most, in their order; none where a conversation is too
+    short to be summarised.
 
     Takes time in proportion to the messages' number times the number of lines: about 10 ms for 200.
     """
@@ -64,7 +67,9 @@ def most_telling(messages: Sequence[Spoken]) -> list[int]:
 
         def value(place: int) -> float:
             """Return the worth of a message beside those that were chosen."""
-            alike = max((_likeness(contents[place], contents[other]) for other in chosen), default=0.0)
+            alike = max(
+                (_likeness(contents[place], contents[other]) for other in chosen), default=0.0
+            )
             return worth[place] * (1 - ALIKE * alike)
 
         chosen.append(max(part, key=lambda place: (value(place), -place)))
@@ -72,7 +77,8 @@ def most_telling(messages: Sequence[Spoken]) -> list[int]:
 
 
 def by_worth(messages: Sequence[Spoken]) -> list[int]:
-    """The places of all messages, that which tells most first: what is like one before it comes later, and what says nothing last.
+    """The places of all messages, that which tells most first: what is like one before it comes
+    later, and what says nothing last.
 
     Takes time in proportion to the square of their number: about 20 ms for 200.
     """
@@ -100,7 +106,9 @@ def _content(text: str) -> frozenset[str]:
     return frozenset(word for word in _WORD.findall(fold(text)) if word not in _COMMON)
 
 
-def _worths(messages: Sequence[Spoken], contents: Sequence[frozenset[str]], telling: Sequence[int]) -> dict[int, float]:
+def _worths(
+    messages: Sequence[Spoken], contents: Sequence[frozenset[str]], telling: Sequence[int]
+) -> dict[int, float]:
     counts = Counter(word for place in telling for word in contents[place])
     center = _center([messages[place].vector for place in telling])
     worth: dict[int, float] = {}

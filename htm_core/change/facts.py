@@ -1,4 +1,6 @@
-"""The sentences of a user that a profile keeps: by what the reader says of them. docs/why/profile.md has the measurements."""
+"""The sentences of a user that a profile keeps: by what the reader says of them.
+docs/why/profile.md has the measurements.
+"""
 
 from __future__ import annotations
 
@@ -24,15 +26,20 @@ KINDS: Mapping[str, str] = {
     "work": "work",
     "plans": "plans",
 }
-LIKELY = 0.4  # how likely a sentence must be of a kind: a name that is missed costs more than a line too many
-REPLACED = 0.8  # how likely a newer sentence must replace an earlier one of its section: it is compared with several
+# how likely a sentence must be of a kind: a name that is missed costs more than a line too many
+LIKELY = 0.4
+# how likely a newer sentence must replace an earlier one of its section: it is compared with
+# several
+REPLACED = 0.8
 COMPARED = 10  # of these the newest
 _SENTENCE = re.compile(r"(?<=[!?\u2026])\s+|(?<=[^.\s]{3}\.)\s+|\n+")  # "Dr. Kim" is none
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fact:
-    """A sentence of a user in a section; one that `retracts` ends the slot, and `value` is the slot that replaces it."""
+    """A sentence of a user in a section; one that `retracts` ends the slot, and `value` is the slot
+    that replaces it.
+    """
 
     section: str
     slot: str
@@ -61,11 +68,17 @@ def slug(text: str) -> str:
 
 def sentences(text: str) -> list[str]:
     """The first sentences of a text that are short enough for a line."""
-    candidates = [" ".join(each.split()) for each in _SENTENCE.split(text)] if len(text) <= LONGEST_TEXT else []
+    candidates = (
+        [" ".join(each.split()) for each in _SENTENCE.split(text)]
+        if len(text) <= LONGEST_TEXT
+        else []
+    )
     return [each for each in candidates if slug(each) and len(each) <= LONGEST][:MOST]
 
 
 def section_of(kinds: Mapping[str, float]) -> str | None:
-    """The section of a sentence, by its likeliest kind; None where it is none that a profile keeps."""
+    """The section of a sentence, by its likeliest kind; None where it is none that a
+    profile keeps.
+    """
     kind = max(KINDS, key=lambda kind: kinds[kind])
     return KINDS[kind] if kinds[kind] > LIKELY else None

@@ -1,4 +1,6 @@
-"""The profile that a user's sentences make: the newest first, and a text of it within a budget of tokens."""
+"""The profile that a user's sentences make: the newest first, and a text of it within a budget of
+tokens.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,8 @@ TITLES: Mapping[str, str] = {
 def lines_of(stated: Iterable[Stated], *, now: datetime) -> tuple[ProfileLine, ...]:
     """The lines that hold now, by section; in each the one that was said most recently comes first.
 
-    A line that a later one replaces is in the `former` of that one. A plan that was said two months ago is no line any more.
+    A line that a later one replaces is in the `former` of that one. A plan that was said two months
+    ago is no line any more.
     """
     held: dict[str, ProfileLine] = {}
     for statement in sorted(stated, key=_when):
@@ -42,12 +45,25 @@ def lines_of(stated: Iterable[Stated], *, now: datetime) -> tuple[ProfileLine, .
                 former = (replace(before, former=()), *before.former, *newer.former)
                 held[newer.key] = replace(newer, former=former)
             continue
-        line = ProfileLine(key=key, section=fact.section, text=fact.line, value=fact.value, sources=(statement.source,))
+        line = ProfileLine(
+            key=key,
+            section=fact.section,
+            text=fact.line,
+            value=fact.value,
+            sources=(statement.source,),
+        )
         if before is not None:
             line = replace(line, sources=(statement.source, *before.sources), former=before.former)
         held[key] = line
-    current = [line for line in held.values() if line.section != "plans" or line.said_at >= now - PLANNED]
-    return tuple(sorted(current, key=lambda line: (SECTIONS.index(line.section), -line.said_at.timestamp(), line.key)))
+    current = [
+        line for line in held.values() if line.section != "plans" or line.said_at >= now - PLANNED
+    ]
+    return tuple(
+        sorted(
+            current,
+            key=lambda line: (SECTIONS.index(line.section), -line.said_at.timestamp(), line.key),
+        )
+    )
 
 
 def _when(stated: Stated) -> tuple[object, ...]:
@@ -62,9 +78,11 @@ def profile_text(
     today: date,
     timezone: tzinfo | None = None,
 ) -> tuple[str, tuple[ProfileLine, ...]]:
-    """A text of as many lines as fit `budget` tokens, and these lines: of each section its first, then its second, and so on.
+    """A text of as many lines as fit `budget` tokens, and these lines: of each section its first,
+    then its second, and so on.
 
-    Each has the day, in `timezone`, on which it was said last, so that a reader sees which message is newer.
+    Each has the day, in `timezone`, on which it was said last, so that a reader sees which message
+    is newer.
     """
     by_section = {name: [line for line in lines if line.section == name] for name in SECTIONS}
     chosen: list[ProfileLine] = []
@@ -92,7 +110,8 @@ def _text(lines: Sequence[ProfileLine], today: date, timezone: tzinfo | None) ->
         notes = [_note(line, today, timezone) for line in some]
         title = TITLES[name]
         if len(some) > 1 and len(set(notes)) == 1:
-            title, notes = f"{title} ({notes[0]})", [""] * len(some)  # the day of them all is said once
+            # the day of them all is said once
+            title, notes = f"{title} ({notes[0]})", [""] * len(some)
         if some:
             quoted = (
                 f'"{one_line(line.text)}" ({note})' if note else f'"{one_line(line.text)}"'

@@ -1,9 +1,11 @@
-"""The strict rule of merging: a canonical form that two texts share only when they say the same thing in other dress.
+"""The strict rule of merging: a canonical form that two texts share only when they say the same
+thing in other dress.
 
-Two texts may differ in letter case, in punctuation that changes nothing, in fillers ("by the way"), in contractions and
-spellings ("don't", "colour"), in how a number is written ("two", "2"), in the place of a time ("tomorrow I fly", "I fly
-tomorrow") and in the order of a list ("bread and butter"). Whatever else differs keeps them apart: another number, name,
-negation, date, place, modality, person. In doubt they are two. It reads English; of texts in other languages only case and
+Two texts may differ in letter case, in punctuation that changes nothing, in fillers ("by the way"),
+in contractions and spellings ("don't", "colour"), in how a number is written ("two", "2"), in the
+place of a time ("tomorrow I fly", "I fly tomorrow") and in the order of a list ("bread and
+butter"). Whatever else differs keeps them apart: another number, name, negation, date, place,
+modality, person. In doubt they are two. It reads English; of texts in other languages only case and
 punctuation may differ.
 """
 
@@ -19,7 +21,9 @@ VERSION = 1  # one more when the canonical form changes: what was said is then c
 FEWEST = 3  # words: "yes, the blue one" means something else each time, and "thanks" nothing
 LONGEST = 2_000  # characters: longer texts are documents rather than sayings, and are left alone
 
-_APOSTROPHES = str.maketrans({"\u2019": "'", "\u2018": "'", "\u02bc": "'", "\u201c": '"', "\u201d": '"', "\u00a0": " "})
+_APOSTROPHES = str.maketrans(
+    {"\u2019": "'", "\u2018": "'", "\u02bc": "'", "\u201c": '"', "\u201d": '"', "\u00a0": " "}
+)
 # Words that are another word with a capital letter: these are compared as they are written.
 _CASED = words("""may march august april june will bill mark rose frank jack grace hope faith joy art rich sue pat drew dean grant
     polish us it turkey china chile reading nice bath cork swift python ruby go rust java apple amazon oracle word excel
@@ -27,20 +31,23 @@ _CASED = words("""may march august april june will bill mark rose frank jack gra
     green brown black white young long short king cook baker smith cooper page field stone wood woods rock summer autumn
     dawn eve ray sandy amber crystal ruby pearl jean gene will chuck don rob chip chase miles penny ginger basil olive
     violet lily iris daisy ivy heather hazel holly who pole finn dane turk welsh scot lent easter god ai or in me id ok hi
-    oh pa ma de la""")  # fmt: skip
+    oh pa ma de la""")
 _SPELLING = {
-    "colour": "color", "colours": "colors", "favourite": "favorite", "favourites": "favorites", "neighbour": "neighbor",
-    "neighbours": "neighbors", "neighbourhood": "neighborhood", "organise": "organize", "organised": "organized",
-    "organising": "organizing", "realise": "realize", "realised": "realized", "theatre": "theater", "centre": "center",
-    "grey": "gray", "travelling": "traveling", "travelled": "traveled", "cancelled": "canceled", "flavour": "flavor",
-    "behaviour": "behavior", "labour": "labor", "humour": "humor", "jewellery": "jewelry", "pyjamas": "pajamas",
-    "yoghurt": "yogurt", "moustache": "mustache", "aluminium": "aluminum", "programme": "program", "e-mail": "email",
-    "e-mails": "emails", "okay": "ok", "mum": "mom", "gonna": "going to", "wanna": "want to", "gotta": "got to",
-    "cannot": "can not", "percent": "%", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7",
-    "eight": "8", "nine": "9", "ten": "10", "eleven": "11", "kilos": "kg", "kilograms": "kg", "kilogram": "kg",
-    "kilometres": "km", "kilometers": "km", "metres": "meters", "mins": "minutes", "hrs": "hours", "litres": "liters",
-    "twelve": "12", "thirteen": "13", "fourteen": "14", "fifteen": "15", "sixteen": "16", "seventeen": "17",
-    "eighteen": "18", "nineteen": "19", "twenty": "20", "thirty": "30", "forty": "40", "fifty": "50", "sixty": "60",
+    "colour": "color", "colours": "colors", "favourite": "favorite", "favourites": "favorites",
+    "neighbour": "neighbor", "neighbours": "neighbors", "neighbourhood": "neighborhood",
+    "organise": "organize", "organised": "organized", "organising": "organizing",
+    "realise": "realize", "realised": "realized", "theatre": "theater", "centre": "center",
+    "grey": "gray", "travelling": "traveling", "travelled": "traveled", "cancelled": "canceled",
+    "flavour": "flavor", "behaviour": "behavior", "labour": "labor", "humour": "humor",
+    "jewellery": "jewelry", "pyjamas": "pajamas", "yoghurt": "yogurt", "moustache": "mustache",
+    "aluminium": "aluminum", "programme": "program", "e-mail": "email", "e-mails": "emails",
+    "okay": "ok", "mum": "mom", "gonna": "going to", "wanna": "want to", "gotta": "got to",
+    "cannot": "can not", "percent": "%", "two": "2", "three": "3", "four": "4", "five": "5",
+    "six": "6", "seven": "7", "eight": "8", "nine": "9", "ten": "10", "eleven": "11", "kilos": "kg",
+    "kilograms": "kg", "kilogram": "kg", "kilometres": "km", "kilometers": "km", "metres": "meters",
+    "mins": "minutes", "hrs": "hours", "litres": "liters", "twelve": "12", "thirteen": "13",
+    "fourteen": "14", "fifteen": "15", "sixteen": "16", "seventeen": "17", "eighteen": "18",
+    "nineteen": "19", "twenty": "20", "thirty": "30", "forty": "40", "fifty": "50", "sixty": "60",
     "seventy": "70", "eighty": "80", "ninety": "90",
 }  # fmt: skip
 _CONTRACTED = (
@@ -54,7 +61,8 @@ _CONTRACTED = (
     (re.compile(r"'ll\b"), " will"),
     (re.compile(r"'ve\b"), " have"),
 )
-# What may begin or end a sentence and adds nothing to it. Not "yes" and "no", which answer, nor "maybe", "also", "only".
+# What may begin or end a sentence and adds nothing to it. Not "yes" and "no", which answer, nor
+# "maybe", "also", "only".
 _FILLER = (
     r"(?:u+m+|u+h+|e+r+m*|hm+|well|oh|ah|hey|hi|hello|ok|okay|so|anyway|anyways|basically|honestly|frankly|btw|fyi|psst|look|listen|"
     r"actually|yeah|yep|haha|right|to be honest|truth be told|for what it's worth|in case you're wondering|in case you wondered|"
@@ -67,7 +75,9 @@ _FILLER = (
     r"let me say that|let me tell you|i just wanted to say that|just wanted to say that|i wanted to say that|"
     r"i just want you to know that|i want you to know that|remember that|please remember that)"
 )
-_OPENING = re.compile(rf"^(?:{_FILLER}(?:\s*[,:;.!\u2014-]+\s+|\s+(?=(?:i|we|my|our|the)\b)))+", re.IGNORECASE)
+_OPENING = re.compile(
+    rf"^(?:{_FILLER}(?:\s*[,:;.!\u2014-]+\s+|\s+(?=(?:i|we|my|our|the)\b)))+", re.IGNORECASE
+)
 _CLOSING = re.compile(
     r"(?:(?:(?<!\s)\s++)?(?<![,;.!\u2014-])[,;.!\u2014-]++\s*+(?:btw|by the way|fyi|you know|just so you know|for the record|thanks|thank you|thx|ok|okay|as i said|"
     r"like i said|as you know)){1,9}\s*$",
@@ -88,8 +98,12 @@ _THAT = re.compile(
     r"(?=(?:i|you|he|she|we|they|it|my|our)\b)",
     re.IGNORECASE,
 )
-_MONEY = ((re.compile(r"\$\s?(\d[\d.]*\d|\d)(?![\d.]*[kKmM]\b)"), r"\1 dollars"), (re.compile(r"\u20ac\s?(\d[\d.]*\d|\d)(?![\d.]*[kKmM]\b)"), r"\1 euros"),
-          (re.compile(r"(\d)\s?\u20ac"), r"\1 euros"), (re.compile(r"(\d)\s?eur\b", re.IGNORECASE), r"\1 euros"))  # fmt: skip
+_MONEY = (
+    (re.compile(r"\$\s?(\d[\d.]*\d|\d)(?![\d.]*[kKmM]\b)"), r"\1 dollars"),
+    (re.compile(r"\u20ac\s?(\d[\d.]*\d|\d)(?![\d.]*[kKmM]\b)"), r"\1 euros"),
+    (re.compile(r"(\d)\s?\u20ac"), r"\1 euros"),
+    (re.compile(r"(\d)\s?eur\b", re.IGNORECASE), r"\1 euros"),
+)
 _SHORT_MONTHS = {
     name[:3]: name
     for name in [
@@ -107,16 +121,24 @@ _SHORT_MONTHS = {
     ]
 }
 _SHORT_MONTHS["sept"] = "september"
-_SHORT_MONTH = re.compile(r"\b(?:(?<=\d )|(?<=\dst )|(?<=\dnd )|(?<=\drd )|(?<=\dth ))(jan|feb|mar|apr|jun|jul|aug|sept|sep|oct|nov|dec)\b\.?"
-                          r"|\b(jan|feb|mar|apr|jun|jul|aug|sept|sep|oct|nov|dec)\b\.?(?= \d)", re.IGNORECASE)  # fmt: skip
+_SHORT_MONTH = re.compile(
+    r"\b(?:(?<=\d )|(?<=\dst )|(?<=\dnd )|(?<=\drd )|(?<=\dth ))(jan|feb|mar|apr|jun|jul|aug|sept|sep|oct|nov|dec)\b\.?"
+    r"|\b(jan|feb|mar|apr|jun|jul|aug|sept|sep|oct|nov|dec)\b\.?(?= \d)",
+    re.IGNORECASE,
+)
 _UNIT = re.compile(r"(?<=\d)(kg|km)\b", re.IGNORECASE)
 _SENTENCE = re.compile(r"(?<=[.!?\u2026])[\"')\]]*\s+(?=[A-Z\d\"'(\u00c0-\u024f])|\n+")
 _THOUSANDS = re.compile(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?![\d,]|\.\d)")
 _CLOCK = re.compile(r"\b(\d{1,2})(?:[:.](\d{2}))?\s?([ap])\.?\s?m\b\.?", re.IGNORECASE)
 _MONTHS = "january|february|march|april|may|june|july|august|september|october|november|december"
-_DAY_MONTH = re.compile(rf"\b(?:the )?(\d{{1,2}})(?:st|nd|rd|th)?(?: of)? ({_MONTHS})\b", re.IGNORECASE)
-_MONTH_DAY = re.compile(rf"\b({_MONTHS}) (?:the )?(\d{{1,2}})(?:st|nd|rd|th)?\b(?![:.]\d)", re.IGNORECASE)
-# A word with what belongs to it, a number with its sign and its parts, or any other sign that is not mere punctuation.
+_DAY_MONTH = re.compile(
+    rf"\b(?:the )?(\d{{1,2}})(?:st|nd|rd|th)?(?: of)? ({_MONTHS})\b", re.IGNORECASE
+)
+_MONTH_DAY = re.compile(
+    rf"\b({_MONTHS}) (?:the )?(\d{{1,2}})(?:st|nd|rd|th)?\b(?![:.]\d)", re.IGNORECASE
+)
+# A word with what belongs to it, a number with its sign and its parts, or any other sign that is
+# not mere punctuation.
 _TOKEN = re.compile(
     r"[:;=8xX]['-]?[()DPpO/\\|\]\[](?!\w)|[-+\u2212]?\d[\d.,:/\u2013-]*\w*|(?<!\w)-{1,2}[^\W\d_]\w*|[^\W\d_][\w]*(?:['.&/@-][\w]+)*[+#]*|\w+|[^\w\s]"
 )
@@ -129,7 +151,7 @@ _POINTS_AT = words("""he she they him her them his hers their theirs it its this
 _RELATIVE = words("""today tomorrow yesterday tonight now ago last next this since until till later soon recently just currently lately
     already yet still monday tuesday wednesday thursday friday saturday sunday morning afternoon evening night noon week
     weekend month year day days weeks months years hours minutes january february march april may june july august
-    september october november december spring summer autumn winter before after again""")  # fmt: skip
+    september october november december spring summer autumn winter before after again""")
 
 _TIME_PHRASE = (
     r"(?:today|tomorrow|yesterday|tonight|(?:tomorrow|yesterday|this) (?:morning|afternoon|evening|night)|"
@@ -138,15 +160,16 @@ _TIME_PHRASE = (
     rf"friday|saturday|sunday)|in (?:{_MONTHS})|on \d{{1,2}}/(?:{_MONTHS})|at \d[\d:]*[ap]?m?)"
 )
 _TIME_FIRST = re.compile(
-    rf"^({_TIME_PHRASE}(?: at \d[\d:]*[ap]?m?)?) ((?:i|we|you|he|she|they|my|our|the) .+)$", re.IGNORECASE
+    rf"^({_TIME_PHRASE}(?: at \d[\d:]*[ap]?m?)?) ((?:i|we|you|he|she|they|my|our|the) .+)$",
+    re.IGNORECASE,
 )
 # Clauses to which a time at the beginning and one at the end may belong differently.
 _CLAUSES = words("""that who which because when while if unless although though said says say told tell think thinks thought know knew
     believe hope wish want wants asked ask where why how whether before after until since and but or so than as promised
-    agreed decided plan plans planned going remember remind heard""")  # fmt: skip
+    agreed decided plan plans planned going remember remind heard""")
 # Where the order of what is joined may matter.
 _ORDERED = words("""then first second third before after from to over than versus vs respectively respective between into instead not no
-    nor neither never without unless until if because so because while when later next finally""")  # fmt: skip
+    nor neither never without unless until if because so because while when later next finally""")
 _LIST = re.compile(
     r"(?<![\w/])([^\W\d_][\w'-]{0,60}(?: , [^\W\d_][\w'-]{0,60}){0,30}) (?:, )?and ([^\W\d_][\w'-]*)(?!\w)"
 )
@@ -157,7 +180,8 @@ _VERBISH = re.compile(r"(?:ed|ing)$")
 class SameFacts:
     """The canonical form of a text, and what else must be the same for it to mean the same.
 
-    `needs_day`: it names a time by what it is from the day of saying. `needs_session`: it points at something said before.
+    `needs_day`: it names a time by what it is from the day of saying. `needs_session`: it points at
+    something said before.
     """
 
     form: str
@@ -166,13 +190,18 @@ class SameFacts:
 
 
 def same_facts(text: str) -> SameFacts | None:
-    """The canonical form of a text; None where it is too short or too long to be merged with anything.
+    """The canonical form of a text; None where it is too short or too long to be merged with
+    anything.
 
     Takes time in proportion to its length: about 40 microseconds for a sentence.
     """
     if len(text) > LONGEST or "```" in text:
         return None
-    plain = " ".join(text.translate(_APOSTROPHES).split()) if "\n" not in text else text.translate(_APOSTROPHES)
+    plain = (
+        " ".join(text.translate(_APOSTROPHES).split())
+        if "\n" not in text
+        else text.translate(_APOSTROPHES)
+    )
     sentences = [form for each in _SENTENCE.split(plain) if (form := _sentence(each))]
     form = " | ".join(sentences)
     tokens = form.split()
@@ -213,7 +242,11 @@ def _sentence(text: str) -> str:
     listed = [*_spelled([each.rstrip(".,:") or each for each in tokens])]
     joined = " ".join(each for each in listed if each == "," or each not in _PUNCTUATION)
     ordered = _without_commas(_sorted_list(_time_last(joined)))
-    return (("? " if asks else "") + ("^ " if shouted and _has_cased(ordered) else "") + ordered) if ordered else ""
+    return (
+        (("? " if asks else "") + ("^ " if shouted and _has_cased(ordered) else "") + ordered)
+        if ordered
+        else ""
+    )
 
 
 def _clock(match: re.Match[str]) -> str:
@@ -222,8 +255,12 @@ def _clock(match: re.Match[str]) -> str:
 
 
 def _lower(text: str) -> str:
-    """The text in lower case, but for words that are another word with a capital letter; those that begin it too."""
-    return re.sub(r"[^\W\d_]+", lambda match: match[0] if _is_cased(match[0]) else match[0].casefold(), text)
+    """The text in lower case, but for words that are another word with a capital letter; those that
+    begin it too.
+    """
+    return re.sub(
+        r"[^\W\d_]+", lambda match: match[0] if _is_cased(match[0]) else match[0].casefold(), text
+    )
 
 
 def _is_cased(word: str) -> bool:
@@ -253,7 +290,9 @@ def _time_last(text: str) -> str:
 
 
 def _sorted_list(text: str) -> str:
-    """A sentence with the words of its only list in order: "bread and butter" as "butter and bread"."""
+    """A sentence with the words of its only list in order: "bread and butter" as "butter and
+    bread".
+    """
     tokens = text.split()
     if (
         tokens.count("and") != 1
@@ -265,7 +304,8 @@ def _sorted_list(text: str) -> str:
     if match is None:
         return text
     items = [*match[1].split(" , "), match[2]]
-    # The last of what is before and the first of what is behind may be parts of longer phrases, which must not be torn apart.
+    # The last of what is before and the first of what is behind may be parts of longer phrases,
+    # which must not be torn apart.
     before, after = text[: match.start()].split(), text[match.end() :].split()
     if after and after[0] != ",":
         return text
@@ -274,10 +314,11 @@ def _sorted_list(text: str) -> str:
     return " ".join([*before, " and ".join(sorted(items)), *after])
 
 
-# Words after which a list of single words stands whole: verbs and prepositions, not adjectives and articles.
+# Words after which a list of single words stands whole: verbs and prepositions, not adjectives and
+# articles.
 _BEFORE_LIST = words("""like likes love loves hate hates prefer prefers enjoy enjoys have has had bought buy need needs eat eats drink drinks
     speak speaks with for about play plays know knows use uses visit visited met meet invite invited ordered order want
-    wants cook cooks grow grows teach teaches study studies""")  # fmt: skip
+    wants cook cooks grow grows teach teaches study studies""")
 
 
 def _without_commas(text: str) -> str:

@@ -17,7 +17,9 @@ from ..db.records import mention_of
 
 @dataclass(frozen=True, slots=True)
 class ComparedNode:
-    """A live node with its latest mention; `cosine` is that of its nearest passage to the node that is compared."""
+    """A live node with its latest mention; `cosine` is that of its nearest passage to the node that
+    is compared.
+    """
 
     id: UUID
     content: str
@@ -49,7 +51,9 @@ def subject(connection: Connection, node: UUID) -> ComparedNode | None:
     return None if row is None else ComparedNode(**row)
 
 
-def candidates(connection: Connection, node: UUID, *, words: str | None, limit: int, owner: str) -> list[ComparedNode]:
+def candidates(
+    connection: Connection, node: UUID, *, words: str | None, limit: int, owner: str
+) -> list[ComparedNode]:
     """The live nodes of the same owner that are nearest to a node, by its vector and by words."""
     values = {"node": node, "words": words, "limit": limit}
     return [
@@ -71,7 +75,12 @@ class UndecidedEdge:
 
 
 def insert(
-    connection: Connection, edges: Sequence[NewEdge], *, owner: str, judge: str, state: str = "standing"
+    connection: Connection,
+    edges: Sequence[NewEdge],
+    *,
+    owner: str,
+    judge: str,
+    state: str = "standing",
 ) -> set[UUID]:
     """Add edges that are not there yet, each with its audit row; returns the ids of those."""
     if not edges:
@@ -88,7 +97,10 @@ def insert(
         "judge": judge,
         "state": state,
     }
-    return {row["supersession"] for row in connection.execute(load("change/supersession")["insert"], values)}
+    return {
+        row["supersession"]
+        for row in connection.execute(load("change/supersession")["insert"], values)
+    }
 
 
 def is_compared(connection: Connection, node: UUID) -> bool:
@@ -104,7 +116,9 @@ def make_judge_due(connection: Connection, node: UUID) -> None:
 
 def undecided(connection: Connection, node: UUID, *, threshold: float) -> list[UndecidedEdge]:
     """The edges of a node that the rules made and are not sure of."""
-    rows = connection.execute(load("change/supersession")["undecided"], {"node": node, "threshold": threshold})
+    rows = connection.execute(
+        load("change/supersession")["undecided"], {"node": node, "threshold": threshold}
+    )
     return [UndecidedEdge(**row) for row in rows]
 
 
@@ -129,7 +143,9 @@ def around(
     threshold: float,
     moment: datetime | None = None,
 ) -> list[Supersession]:
-    """The edges that hold among nodes and what is joined to them, the latest first; at a `moment`, or by now."""
+    """The edges that hold among nodes and what is joined to them, the latest first; at a `moment`,
+    or by now.
+    """
     values: dict[str, Any] = {"ids": list(ids), "threshold": threshold}
     (row,) = read(load("change/supersession")["touching"], values)
     if not row["there"]:
@@ -137,7 +153,10 @@ def around(
     values["owners"] = None if owners is None else list(owners)
     rows = read(load("change/supersession")["around"], values | {"moment": moment})
     known: dict[tuple[str, UUID], Mention] = {}
-    return [_supersession(row, **{end: _said(row, end, known) for end in ("newer", "older")}) for row in rows]
+    return [
+        _supersession(row, **{end: _said(row, end, known) for end in ("newer", "older")})
+        for row in rows
+    ]
 
 
 def _said(row: Mapping[str, Any], end: str, known: dict[tuple[str, UUID], Mention]) -> Mention:
@@ -166,20 +185,30 @@ def list_edges(
     """Edges of these owners, the latest first."""
     values = {"owners": list(owners), "node": node, "relation": relation, "state": state, "id": id}
     rows = connection.execute(
-        load("change/supersession")["list"], values | {"min_confidence": min_confidence, "limit": limit}
+        load("change/supersession")["list"],
+        values | {"min_confidence": min_confidence, "limit": limit},
     )
-    return [_supersession(row, newer=_mention(row["newer"]), older=_mention(row["older"])) for row in rows]
+    return [
+        _supersession(row, newer=_mention(row["newer"]), older=_mention(row["older"]))
+        for row in rows
+    ]
 
 
-def change(connection: Connection, id: UUID, *, owner: str, state: str, by: str, reason: str, at: datetime) -> bool:
-    """Give an edge another state, and write it into the audit; False when it has that state already, or is not there."""
+def change(
+    connection: Connection, id: UUID, *, owner: str, state: str, by: str, reason: str, at: datetime
+) -> bool:
+    """Give an edge another state, and write it into the audit; False when it has that state
+    already, or is not there.
+    """
     values = {"id": id, "owner": owner, "state": state, "by": by, "reason": reason, "at": at}
     return connection.execute(load("change/supersession")["change"], values).fetchone() is not None
 
 
 def audit(connection: Connection, id: UUID, *, owners: Sequence[str]) -> list[SupersessionChange]:
     """Return the changes of an edge, oldest first."""
-    rows = connection.execute(load("change/supersession")["audit"], {"id": id, "owners": list(owners)})
+    rows = connection.execute(
+        load("change/supersession")["audit"], {"id": id, "owners": list(owners)}
+    )
     return [SupersessionChange(**row) for row in rows]
 
 

@@ -38,9 +38,13 @@ class _DryRun(Exception):
 
 
 def profile(engine: Engine, *, user: str | None, budget: int) -> Profile:
-    """Return what a user's own words tell of them; reads what was said since, as far as that is little."""
+    """Return what a user's own words tell of them; reads what was said since, as far as that is
+    little.
+    """
     if isinstance(budget, bool) or not isinstance(budget, int) or budget < 0:
-        raise InvalidInput(f"expected budget to be a whole number of tokens, 0 or more, got {budget!r}")
+        raise InvalidInput(
+            f"expected budget to be a whole number of tokens, 0 or more, got {budget!r}"
+        )
     owner = engine.owner if user is None else validation.normal_name(user, what="user")
     look = partial(_queue_look, owner=owner)
     (sessions, stated, pending), read = _at_once(engine, owner, look)(), 0
@@ -61,28 +65,44 @@ def profile(engine: Engine, *, user: str | None, budget: int) -> Profile:
         _at_once(engine, owner, lambda connection: store.enqueue(connection, "profile"))
     today = engine.clock().astimezone(engine.timezone).date()
     lines = lines_of(stated, now=engine.clock())
-    text, _ = profile_text(lines, budget=budget, count=engine.tokens, today=today, timezone=engine.timezone)
+    text, _ = profile_text(
+        lines, budget=budget, count=engine.tokens, today=today, timezone=engine.timezone
+    )
     return Profile(
-        user=owner or None, lines=lines, text=text, tokens=engine.tokens(text) if text else 0, pending=pending
+        user=owner or None,
+        lines=lines,
+        text=text,
+        tokens=engine.tokens(text) if text else 0,
+        pending=pending,
     )
 
 
 def _at_once(engine: Engine, owner: str, queue: Callable[[Connection], T]) -> T:
-    """Return the answer of `queue`, whose statements are a transaction in one message that may see what the owner said."""
+    """Return the answer of `queue`, whose statements are a transaction in one message that may see
+    what the owner said.
+    """
     queued: list[T] = []
     for attempt in attempts(repeatable=True):
         with (
             attempt,
-            engine.transaction(also=[owner], first=lambda connection: queued.append(queue(connection)), alone=True),
+            engine.transaction(
+                also=[owner], first=lambda connection: queued.append(queue(connection)), alone=True
+            ),
         ):
             pass
     return queued[-1]
 
 
-def _queue_look(connection: Connection, *, owner: str) -> Callable[[], tuple[list[ChangedSession], list[Stated], int]]:
-    """The next session that was not read for the profile, what is known by those that were, and how many messages were not."""
+def _queue_look(
+    connection: Connection, *, owner: str
+) -> Callable[[], tuple[list[ChangedSession], list[Stated], int]]:
+    """The next session that was not read for the profile, what is known by those that were, and how
+    many messages were not.
+    """
     rules = steps.RULES["profile"]
-    sessions = store.queue_changed_sessions(connection, "profile", owners=[owner], rules=rules, quiet=None, limit=1)
+    sessions = store.queue_changed_sessions(
+        connection, "profile", owners=[owner], rules=rules, quiet=None, limit=1
+    )
     stated = store.queue_facts(connection, owner=owner)
     unread = store.queue_unread(connection, owner=owner, rules=rules)
     return lambda: (sessions(), stated(), unread())
@@ -94,11 +114,17 @@ def _queue_profile(connection: Connection, batch: Sequence[steps.TidyStep]) -> i
 
 
 def tidy(
-    engine: Engine, *, dry_run: bool, kinds: Sequence[TidyKind] | None, summarizer: SummarizerLike | None
+    engine: Engine,
+    *,
+    dry_run: bool,
+    kinds: Sequence[TidyKind] | None,
+    summarizer: SummarizerLike | None,
 ) -> Tidied:
     """Tidy all that an owner has: at once, step by step, or in a transaction that is taken back."""
     if isinstance(kinds, str):
-        raise InvalidInput(f"expected kinds to be a list, got the string {kinds!r}; write [{kinds!r}]")
+        raise InvalidInput(
+            f"expected kinds to be a list, got the string {kinds!r}; write [{kinds!r}]"
+        )
     for kind in kinds or ():
         validation.check_choice(kind, KINDS, what="kind")
     wanted = tuple(kinds) if kinds is not None else KINDS
@@ -140,7 +166,9 @@ def _tidied(engine: Engine, wanted: Sequence[TidyKind], writer: CheckedSummarize
             done = _together(done, part)
     with engine.transaction() as connection:
         done = _finished(engine, connection, done, wanted)
-    engine.emit("tidy", merges=len(done.merges), lines=len(done.lines), summaries=len(done.summaries))
+    engine.emit(
+        "tidy", merges=len(done.merges), lines=len(done.lines), summaries=len(done.summaries)
+    )
     return done
 
 
@@ -165,29 +193,44 @@ def _step(engine: Engine, begin: steps.Begin, kind: TidyKind) -> Tidied | None:
     if kind == "merge":
         with begin() as connection:
             merged = [
-                node for each in batch for node in steps.merge(connection, each, robot=engine.robot, at=engine.clock())
+                node
+                for each in batch
+                for node in steps.merge(connection, each, robot=engine.robot, at=engine.clock())
             ]
-            made = store.merges(connection, owner=engine.owner, limit=MOST, nodes=merged) if merged else []
+            made = (
+                store.merges(connection, owner=engine.owner, limit=MOST, nodes=merged)
+                if merged
+                else []
+            )
         return Tidied(dry_run=False, merges=tuple(made))
-    written = [(each, steps.summarized(each.messages, each.session, at=engine.clock())) for each in batch]
+    written = [
+        (each, steps.summarized(each.messages, each.session, at=engine.clock())) for each in batch
+    ]
     with begin() as connection:
         stored = [
             summary
             for each, summary in written
-            if steps.store_summary(connection, summary, each.messages, each.session) and summary is not None
+            if steps.store_summary(connection, summary, each.messages, each.session)
+            and summary is not None
         ]
     return Tidied(dry_run=False, summaries=tuple(stored))
 
 
 def _written_summary(engine: Engine, writer: CheckedSummarizer) -> Tidied | None:
-    """The summary of the next session, as a model writes it, which no transaction waits for; None where nothing is left."""
+    """The summary of the next session, as a model writes it, which no transaction waits for; None
+    where nothing is left.
+    """
     with engine.transaction() as connection:
         sessions = steps.changed(connection, "summarize", owners=[engine.owner], limit=1)
-        messages = store.messages(connection, sessions[0], limit=steps.SUMMARISED) if sessions else []
+        messages = (
+            store.messages(connection, sessions[0], limit=steps.SUMMARISED) if sessions else []
+        )
     if not sessions:
         return None
     with time_limit.limited(None):  # a model may be slow: nobody holds a lock for it
-        made = steps.summarized(messages, sessions[0], at=engine.clock(), summarize=writer.lines, model=writer.name)
+        made = steps.summarized(
+            messages, sessions[0], at=engine.clock(), summarize=writer.lines, model=writer.name
+        )
     time_limit.restart()
     stored = False
     for attempt in attempts():
@@ -205,7 +248,9 @@ def _together(one: Tidied, other: Tidied) -> Tidied:
     )
 
 
-def _finished(engine: Engine, connection: Connection, done: Tidied, kinds: Sequence[TidyKind]) -> Tidied:
+def _finished(
+    engine: Engine, connection: Connection, done: Tidied, kinds: Sequence[TidyKind]
+) -> Tidied:
     if "profile" not in kinds:
         return done
     return replace(done, lines=_lines(engine, connection, engine.owner))
@@ -223,7 +268,9 @@ def merges(engine: Engine, *, limit: int) -> list[Merge]:
 
 
 def unmerge(engine: Engine, node_id: str) -> int:
-    """Undo the merge of a node, or all merges into it, and give how many nodes stand for themselves again; raises `NotFound`."""
+    """Undo the merge of a node, or all merges into it, and give how many nodes stand for themselves
+    again; raises `NotFound`.
+    """
     node = validation.check_id(node_id, what="node_id")
     for attempt in attempts():
         with attempt, engine.transaction() as connection:
@@ -241,4 +288,6 @@ def summaries(engine: Engine, *, session: str | None, limit: int) -> list[Summar
     """Return the summaries of an owner's sessions, the latest first."""
     name = None if session is None else validation.normal_name(session, what="session")
     with engine.transaction() as connection:
-        return store.summaries(connection, owner=engine.owner, session=name, limit=validation.check_limit(limit))
+        return store.summaries(
+            connection, owner=engine.owner, session=name, limit=validation.check_limit(limit)
+        )

@@ -1,4 +1,6 @@
-"""The command line: `htm demo`, `htm ask` and everything that a memory can do, for people and, with --json, for programs."""
+"""The command line: `htm demo`, `htm ask` and everything that a memory can do, for people and, with
+--json, for programs.
+"""
 
 from __future__ import annotations
 

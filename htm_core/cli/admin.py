@@ -63,7 +63,8 @@ class UserWalls(StrEnum):
 
 
 Embedders = Annotated[
-    list[str] | None, typer.Option("--embedder", help="A model whose jobs to do; may be repeated. Default minilm.")
+    list[str] | None,
+    typer.Option("--embedder", help="A model whose jobs to do; may be repeated. Default minilm."),
 ]
 
 
@@ -72,10 +73,13 @@ def worker(
     embedder: Embedders = None,
     tagger: Annotated[
         list[str] | None,
-        typer.Option("--tagger", help="keywords or ollama:MODEL, whose jobs to do; may be repeated."),
+        typer.Option(
+            "--tagger", help="keywords or ollama:MODEL, whose jobs to do; may be repeated."
+        ),
     ] = None,
     propositioner: Annotated[
-        list[str] | None, typer.Option("--propositioner", help="ollama:MODEL, whose jobs to do; may be repeated.")
+        list[str] | None,
+        typer.Option("--propositioner", help="ollama:MODEL, whose jobs to do; may be repeated."),
     ] = None,
     models: Annotated[
         list[str] | None,
@@ -88,9 +92,14 @@ def worker(
     ] = None,
     cells: Annotated[
         list[str] | None,
-        typer.Option("--cells", help="The cells whose jobs to do, with commas between; may be repeated. Default all."),
+        typer.Option(
+            "--cells",
+            help="The cells whose jobs to do, with commas between; may be repeated. Default all.",
+        ),
     ] = None,
-    once: Annotated[bool, typer.Option("--once", help="Do the jobs that are due, then end.")] = False,
+    once: Annotated[
+        bool, typer.Option("--once", help="Do the jobs that are due, then end.")
+    ] = False,
 ) -> None:
     """Do the pending jobs of all tenants, until Ctrl-C or SIGTERM."""
     asked: list[str | None] = [*embedder] if embedder else [None]
@@ -100,15 +109,19 @@ def worker(
     runtime = common.runtime(works=True)
     for model in embedders:
         runtime.worker.add_embedder(model)
-    _chat_models(runtime, taggers=tagger or [], propositioners=propositioner or [], models=models or [])
+    _chat_models(
+        runtime, taggers=tagger or [], propositioners=propositioner or [], models=models or []
+    )
     runtime.database.open()
     served = split_values(cells)
     _named_cells(runtime.database, served, option="--cells")
     runtime.worker.serve_cells(served)
     if not runtime.database.may_work:
         raise SchemaOutdated(
-            f"expected a login that is a member of {runtime.database.roles.worker}, got one that serves verbs only; use another "
-            f"--url, or ask an administrator to run: grant {runtime.database.roles.worker} to LOGIN;"
+            f"expected a login that is a member of {runtime.database.roles.worker}, got one that "
+            "serves verbs only; use another "
+            f"--url, or ask an administrator to run: grant {runtime.database.roles.worker} to "
+            "LOGIN;"
         )
     names = [model for _, model in runtime.worker.lanes if model]
     if once:
@@ -128,16 +141,23 @@ def _named_cells(database: Database, names: Sequence[str] | None, *, option: str
     unknown = set(names or ()).difference(known)
     if unknown:
         raise NotFound(
-            f"expected {option} with names of cells, got {', '.join(sorted(unknown))}; there are {', '.join(known)}"
+            f"expected {option} with names of cells, got {', '.join(sorted(unknown))}; there are "
+            f"{', '.join(known)}"
             + ("" if database.settings.cells else ", as far as is known without HTM_CELLS=1")
         )
     return [cell for name, cell in known.items() if names is None or name in names]
 
 
 def _chat_models(
-    runtime: Runtime, *, taggers: Sequence[str], propositioners: Sequence[str], models: Sequence[str]
+    runtime: Runtime,
+    *,
+    taggers: Sequence[str],
+    propositioners: Sequence[str],
+    models: Sequence[str],
 ) -> None:
-    """Register handlers for the jobs of these models; facts are tagged by the first tagger, else by the first of `models`."""
+    """Register handlers for the jobs of these models; facts are tagged by the first tagger, else by
+    the first of `models`.
+    """
     for spec in models:
         check_models(spec)
     first = next(iter([*taggers, *models]), None)
@@ -155,14 +175,19 @@ def _chat_models(
             count=resolve_tokenizer(None),
         )
         for handler, client in made:
-            if (handler.kind, handler.model) not in runtime.worker.lanes:  # the tagger of the facts is there already
+            # the tagger of the facts is there already
+            if (handler.kind, handler.model) not in runtime.worker.lanes:
                 runtime.worker.clients.add(handler, client)
 
 
 def _work_until_stopped(runtime: Runtime, *, names: list[str]) -> None:
-    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(name)s %(message)s")
+    logging.basicConfig(
+        stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(name)s %(message)s"
+    )
     with _stop_signals() as stopping:
-        stderr_console().print(f"Working for {', '.join(names)}; Ctrl-C ends it after the current batch.")
+        stderr_console().print(
+            f"Working for {', '.join(names)}; Ctrl-C ends it after the current batch."
+        )
         reported_at = time.monotonic()
         while not stopping.wait(POLL_SECONDS):
             runtime.worker.wake()
@@ -196,9 +221,14 @@ def _describe_lane(jobs: PendingJobs) -> str:
 
 @contextmanager
 def _stop_signals() -> Iterator[threading.Event]:
-    """An event that SIGINT and SIGTERM set inside this block; the former signal handlers come back at its end."""
+    """An event that SIGINT and SIGTERM set inside this block; the former signal handlers come back
+    at its end.
+    """
     event = threading.Event()
-    before = {number: signal.signal(number, lambda *_: event.set()) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {
+        number: signal.signal(number, lambda *_: event.set())
+        for number in (signal.SIGINT, signal.SIGTERM)
+    }
     try:
         yield event
     finally:
@@ -207,10 +237,13 @@ def _stop_signals() -> Iterator[threading.Event]:
 
 
 def reembed(common: CommonOptions) -> None:
-    """Change a tenant to the model of --embedder while others go on reading and writing. If it is interrupted, run it again."""
+    """Change a tenant to the model of --embedder while others go on reading and writing. If it is
+    interrupted, run it again.
+    """
     if common.embedder is None:
         raise typer.BadParameter(
-            "expected the model to change to: --embedder minilm, minilm:int8, ollama:MODEL, or MODULE:OBJECT for one of your own"
+            "expected the model to change to: --embedder minilm, minilm:int8, ollama:MODEL, or "
+            "MODULE:OBJECT for one of your own"
         )
     model = make_embedder(common.embedder)
     ensure_weights(common)
@@ -230,7 +263,11 @@ def reembed(common: CommonOptions) -> None:
             [
                 ("tenant", done.tenant),
                 ("model", f"{done.model} (before: {done.before or 'none'})"),
-                ("vectors", f"{done.embedded:,} made, {done.dropped:,} dropped, {done.owed:,} pending as jobs"),
+                (
+                    "vectors",
+                    f"{done.embedded:,} made, {done.dropped:,} dropped, {done.owed:,} "
+                    "pending as jobs",
+                ),
                 ("indexes", ", ".join(done.indexes) or "none built or dropped"),
             ]
         )
@@ -238,7 +275,9 @@ def reembed(common: CommonOptions) -> None:
 
 
 def reindex(common: CommonOptions) -> None:
-    """Bring the words of older memories and documents to the rules of this version while others go on reading and writing."""
+    """Bring the words of older memories and documents to the rules of this version while others go
+    on reading and writing.
+    """
     with progress_bar() as progress:
         task = progress.add_task("Reindexing", total=None)
         done = renew_words(
@@ -258,21 +297,31 @@ def migrate(
     sql: Annotated[
         bool,
         typer.Option(
-            "--sql", help="Print what an administrator would run in the database of --url, and change nothing."
+            "--sql",
+            help="Print what an administrator would run in the database of --url, and "
+            "change nothing.",
         ),
     ] = False,
     roles: Annotated[
         str | None,
         typer.Option(
-            "--roles", show_default="SCHEMA_DATABASE", help="What the names of a new schema's roles begin with."
+            "--roles",
+            show_default="SCHEMA_DATABASE",
+            help="What the names of a new schema's roles begin with.",
         ),
     ] = None,
     move_roles: Annotated[
-        bool, typer.Option("--move-roles", help="Move a schema that shares its roles with other databases to its own.")
+        bool,
+        typer.Option(
+            "--move-roles",
+            help="Move a schema that shares its roles with other databases to its own.",
+        ),
     ] = False,
     login: Annotated[
         list[str] | None,
-        typer.Option("--login", help="With --move-roles: a login that this database is for; may be repeated."),
+        typer.Option(
+            "--login", help="With --move-roles: a login that this database is for; may be repeated."
+        ),
     ] = None,
     partitions: Annotated[
         int | None,
@@ -287,31 +336,37 @@ def migrate(
         QuantizationChoice | None,
         typer.Option(
             "--quantization",
-            help="Index vectors by one bit a number and compare the nearest exactly (binary), or in half precision (none).",
+            help="Index vectors by one bit a number and compare the nearest exactly (binary), or "
+            "in half precision (none).",
         ),
     ] = None,
     cell: Annotated[
         list[str] | None,
         typer.Option(
             "--cell",
-            help="With --partitions and --quantization: the cells to change, with commas between; may be repeated. Default all.",
+            help="With --partitions and --quantization: the cells to change, with commas between; "
+            "may be repeated. Default all.",
         ),
     ] = None,
     extension_schema: Annotated[
         str,
         typer.Option(
-            "--extension-schema", help="With --sql: the schema of the extension vector, where it is there already."
+            "--extension-schema",
+            help="With --sql: the schema of the extension vector, where it is there already.",
         ),
     ] = EXTENSION_SCHEMA,
     user_walls: Annotated[
         UserWalls | None,
         typer.Option(
             "--user-walls",
-            help="Put up (on) or take down (off) the wall between users, or print the key of its claims (key).",
+            help="Put up (on) or take down (off) the wall between users, or print the key of its "
+            "claims (key).",
         ),
     ] = None,
 ) -> None:
-    """Bring the schema up to date, as its owner (--url), build the indexes that are due, and name what was done."""
+    """Bring the schema up to date, as its owner (--url), build the indexes that are due, and name
+    what was done.
+    """
     settings = common.settings().model_copy(update={"roles": roles})
     schema, url = settings.schema_, url_or_environment(common.url)
     if sql:
@@ -329,10 +384,14 @@ def migrate(
     elif user_walls is not None:
         _user_walls(common, runtime(common.url, settings).database, user_walls)
     elif partitions is not None:
-        chosen = _named_cells(runtime(common.url, settings).database, split_values(cell), option="--cell")
+        chosen = _named_cells(
+            runtime(common.url, settings).database, split_values(cell), option="--cell"
+        )
         _partition(common, chosen, partitions)
     elif quantization is not None:
-        chosen = _named_cells(runtime(common.url, settings).database, split_values(cell), option="--cell")
+        chosen = _named_cells(
+            runtime(common.url, settings).database, split_values(cell), option="--cell"
+        )
         _quantize(common, chosen, quantization)
     else:
         _migrate(common, runtime(common.url, settings).database)
@@ -343,7 +402,9 @@ def _migrate(common: CommonOptions, database: Database) -> None:
     cells = database.cells()
     for cell in cells[1:]:
         steps += [f"{step} ({cell.cell})" for step in cell.migrate()]
-    with stderr_console().status("Building the indexes of vectors that are due; others go on reading and writing …"):
+    with stderr_console().status(
+        "Building the indexes of vectors that are due; others go on reading and writing …"
+    ):
         built = [name for cell in cells for name in indexes.build_due(cell)]
     if common.json:
         print_json({"applied": steps, "indexes": built})
@@ -359,12 +420,17 @@ def _user_walls(common: CommonOptions, database: Database, wanted: UserWalls) ->
     key = database.user_walls_key()
     if wanted is UserWalls.KEY and key is None:
         raise NotFound(
-            "expected a wall between users, which has a key, got none; htm migrate --user-walls on puts it up"
+            "expected a wall between users, which has a key, got none; htm migrate --user-walls "
+            "on puts it up"
         )
     if common.json:
         print_json(
             {"user_walls": key is not None}
-            | ({"key": key.get_secret_value()} if key is not None and wanted is UserWalls.KEY else {})
+            | (
+                {"key": key.get_secret_value()}
+                if key is not None and wanted is UserWalls.KEY
+                else {}
+            )
         )
     elif wanted is UserWalls.KEY and key is not None:
         typer.echo(key.get_secret_value())
@@ -375,7 +441,10 @@ def _user_walls(common: CommonOptions, database: Database, wanted: UserWalls) ->
 def _partition(common: CommonOptions, cells: Sequence[Database], partitions: int) -> None:
     copied = 0
     for cell in cells:
-        doing = f"Copying vectors into {partitions} partitions{_of(cell, cells)}; others go on reading and writing …"
+        doing = (
+            f"Copying vectors into {partitions} partitions{_of(cell, cells)}; others go on "
+            "reading and writing …"
+        )
         with stderr_console().status(doing):
             copied += partition(cell, partitions)
     if common.json:
@@ -385,10 +454,14 @@ def _partition(common: CommonOptions, cells: Sequence[Database], partitions: int
     if copied:
         stdout_console().print(f"{copied:,} vectors are in {partitions} partitions now{where}.")
     else:
-        stdout_console().print(f"The table of vectors has {partitions} partitions{where}; no vector was copied.")
+        stdout_console().print(
+            f"The table of vectors has {partitions} partitions{where}; no vector was copied."
+        )
 
 
-def _quantize(common: CommonOptions, cells: Sequence[Database], quantization: QuantizationChoice) -> None:
+def _quantize(
+    common: CommonOptions, cells: Sequence[Database], quantization: QuantizationChoice
+) -> None:
     made: list[Quantized] = []
     for cell in cells:
         with stderr_console().status(
@@ -397,7 +470,11 @@ def _quantize(common: CommonOptions, cells: Sequence[Database], quantization: Qu
             made.append(quantize(cell, quantization.value))
     done = Quantized(
         quantization.value,
-        [name + _of(cell, cells) for cell, each in zip(cells, made, strict=True) for name in each.built],
+        [
+            name + _of(cell, cells)
+            for cell, each in zip(cells, made, strict=True)
+            for name in each.built
+        ],
         bytes_before=sum(each.bytes_before for each in made),
         bytes_now=sum(each.bytes_now for each in made),
     )
@@ -405,7 +482,12 @@ def _quantize(common: CommonOptions, cells: Sequence[Database], quantization: Qu
         print_json(done)
         return
     rows = [("quantization", done.quantization), ("indexes built", ", ".join(done.built) or "none")]
-    rows += [("on the disk", f"{done.bytes_now / 1e6:,.1f} MB (before: {done.bytes_before / 1e6:,.1f} MB)")]
+    rows += [
+        (
+            "on the disk",
+            f"{done.bytes_now / 1e6:,.1f} MB (before: {done.bytes_before / 1e6:,.1f} MB)",
+        )
+    ]
     stdout_console().print(key_value_table(rows))
 
 
@@ -414,10 +496,13 @@ def _of(cell: Database, cells: Sequence[Database]) -> str:
     return f" ({cell.cell})" if len(cells) > 1 else ""
 
 
-def _move_roles(common: CommonOptions, settings: Settings, url: SecretStr | None, logins: Sequence[str]) -> None:
+def _move_roles(
+    common: CommonOptions, settings: Settings, url: SecretStr | None, logins: Sequence[str]
+) -> None:
     if url is None:
         raise InvalidInput(
-            "expected --url with a superuser's DSN, got none; the embedded server's roles are its own already"
+            "expected --url with a superuser's DSN, got none; the embedded server's roles are its "
+            "own already"
         )
     done = move(url, schema=settings.schema_, prefix=settings.roles, logins=logins)
     if common.json:

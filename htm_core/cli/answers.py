@@ -15,7 +15,9 @@ BUDGET = 1_000  # tokens of working memory
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnsweredQuestion:
-    """A question, what was recalled for it, and what a model says with that, where one was asked."""
+    """A question, what was recalled for it, and what a model says with that, where one
+    was asked.
+    """
 
     question: str
     timeframe: str | None

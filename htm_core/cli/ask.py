@@ -22,19 +22,28 @@ def ask(
     common: CommonOptions,
     question: Annotated[str, typer.Argument(metavar="QUESTION")],
     timeframe: Timeframe = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="How many memories at most.")] = 5,
-    budget: Annotated[int, typer.Option("--budget", min=1, help="Tokens of working memory.")] = BUDGET,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", min=1, max=1000, help="How many memories at most.")
+    ] = 5,
+    budget: Annotated[
+        int, typer.Option("--budget", min=1, help="Tokens of working memory.")
+    ] = BUDGET,
 ) -> None:
-    """Ask about what `htm demo` imported last, or what --robot heard, and show the context that a model would get."""
+    """Ask about what `htm demo` imported last, or what --robot heard, and show the context that a
+    model would get.
+    """
     common.warm_model()
     robot = common.robot or _last_active(common)
     if robot is None:
         raise NotFound(
-            f"expected memories in the tenant {common.tenant!r} to ask about, but there are none yet; run htm demo first, or ask "
+            f"expected memories in the tenant {common.tenant!r} to ask about, but there are none "
+            "yet; run htm demo first, or ask "
             "about those of another tenant: htm ask --tenant default"
         )
     with common.memory(robot=robot, budget=budget) as memory:
-        result = memory.recall(question, timeframe=timeframe, robot=robot, limit=limit, reader=reads_prompts(None))
+        result = memory.recall(
+            question, timeframe=timeframe, robot=robot, limit=limit, reader=reads_prompts(None)
+        )
         context = memory.context(order="recent") if result else Context(text="", items=(), tokens=0)
     answer = AnsweredQuestion(question=question, timeframe=timeframe, recall=result)
     if common.json:
@@ -49,7 +58,9 @@ def ask(
 
 
 def _last_active(common: CommonOptions) -> str | None:
-    """The robot that was active last, of those that have heard anything: a command that only looks has a robot, too."""
+    """The robot that was active last, of those that have heard anything: a command that only looks
+    has a robot, too.
+    """
     with common.memory() as memory:
         heard = [each for each in memory.robots() if each.mentions]
     return max(heard, key=lambda robot: robot.active_at).name if heard else None

@@ -1,4 +1,6 @@
-"""`htm audit` lists what was erased, and `htm audit verify` checks that no entry was changed or taken away."""
+"""`htm audit` lists what was erased, and `htm audit verify` checks that no entry was changed or
+taken away.
+"""
 
 from __future__ import annotations
 
@@ -43,21 +45,30 @@ def audit(
     common: CommonOptions,
     act: Annotated[
         AuditAction,
-        typer.Argument(metavar="list|verify", help="Show entries, or check that all are as they were written."),
+        typer.Argument(
+            metavar="list|verify", help="Show entries, or check that all are as they were written."
+        ),
     ] = AuditAction.list,
     digests: Annotated[
         list[str] | None,
-        typer.Argument(metavar="DIGEST", help="Digests of receipts that must still be there; for verify."),
+        typer.Argument(
+            metavar="DIGEST", help="Digests of receipts that must still be there; for verify."
+        ),
     ] = None,
     kind: Annotated[
-        str | None, typer.Option("--kind", help="Only entries of this kind, such as erase or purge.")
+        str | None,
+        typer.Option("--kind", help="Only entries of this kind, such as erase or purge."),
     ] = None,
     key: Annotated[
-        str | None, typer.Option("--key", help="Only entries about this key.", autocompletion=completion.keys)
+        str | None,
+        typer.Option("--key", help="Only entries about this key.", autocompletion=completion.keys),
     ] = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="How many at most.")] = 100,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", min=1, max=1000, help="How many at most.")
+    ] = 100,
 ) -> None:
-    """Show what was erased in the tenant, when and by whom, or verify that no entry was changed or taken away.
+    """Show what was erased in the tenant, when and by whom, or verify that no entry was changed or
+    taken away.
 
     With --user, --session or --key only the entries about that one.
     """
@@ -68,7 +79,12 @@ def audit(
             report = memory.verify_audit(digests or ())
         else:
             entries = memory.audit(
-                kind=kind, user=common.user, session=common.session, key=key, scope="tenant", limit=limit
+                kind=kind,
+                user=common.user,
+                session=common.session,
+                key=key,
+                scope="tenant",
+                limit=limit,
             )
     if act is AuditAction.verify:
         _tell(common, report)
@@ -80,7 +96,9 @@ def _tell(common: CommonOptions, report: AuditReport) -> None:
     if common.json:
         print_json({"entries": report.entries, "ok": report.ok, "problems": report.problems})
     elif report.ok:
-        stdout_console().print(f"All {report.entries:,} entries are as they were written, and none is missing.")
+        stdout_console().print(
+            f"All {report.entries:,} entries are as they were written, and none is missing."
+        )
     for problem in () if common.json else report.problems:
         stderr_console().print(printable(problem))
     if not report.ok:

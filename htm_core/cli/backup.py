@@ -25,16 +25,22 @@ def export(
     common: CommonOptions,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to write; - is stdout.")],
     format: Annotated[
-        ExportFormat, typer.Option("--format", help="A backup of everything, or what was said for other programs.")
+        ExportFormat,
+        typer.Option(
+            "--format", help="A backup of everything, or what was said for other programs."
+        ),
     ] = ExportFormat.backup,
 ) -> None:
-    """Write all memories and working memories of the tenant as a backup, or what was said as JSON lines, Markdown or Parquet."""
+    """Write all memories and working memories of the tenant as a backup, or what was said as JSON
+    lines, Markdown or Parquet.
+    """
     if format is not ExportFormat.backup:
         export_mentions(common, file, format=format)
         return
     if common.user is not None or common.session is not None:
         raise InvalidInput(
-            "expected no --user and no --session with a backup, since it has all users of the tenant, got one; add --format jsonl, "
+            "expected no --user and no --session with a backup, since it has all users of the "
+            "tenant, got one; add --format jsonl, "
             "markdown or parquet to write what one user sees, or leave it out for everything"
         )
     with common.memory() as memory:
@@ -45,7 +51,9 @@ def export(
 
 
 def is_backup_file(file: Path) -> bool:
-    """True if a file is a backup, by its first line. A pipe can be read only once, so it is never looked into."""
+    """True if a file is a backup, by its first line. A pipe can be read only once, so it is never
+    looked into.
+    """
     if not file.is_file():
         return False
     try:
@@ -55,7 +63,9 @@ def is_backup_file(file: Path) -> bool:
         return False
 
 
-def read_backup(common: CommonOptions, file: Path, *, wait: bool, then: Callable[[Memory], object]) -> None:
+def read_backup(
+    common: CommonOptions, file: Path, *, wait: bool, then: Callable[[Memory], object]
+) -> None:
     """Read a backup into the tenant, and with `wait` call `then` when vectors are still missing."""
     if wait:
         ensure_weights(common)
@@ -63,7 +73,9 @@ def read_backup(common: CommonOptions, file: Path, *, wait: bool, then: Callable
         try:
             with file.open(encoding="utf-8") as lines, progress_bar() as progress:
                 task = progress.add_task("Reading", total=None)
-                done = memory.backup.read(lines, progress=lambda count: progress.update(task, completed=count))
+                done = memory.backup.read(
+                    lines, progress=lambda count: progress.update(task, completed=count)
+                )
         except UnicodeDecodeError as error:
             raise InvalidInput(
                 f"expected UTF-8, got another encoding at byte {error.start}; nothing was read"
@@ -74,10 +86,18 @@ def read_backup(common: CommonOptions, file: Path, *, wait: bool, then: Callable
 
 
 def _write(memory: Memory, file: Path) -> BackedUp:
-    """Write a draft beside the file and rename it when it is complete; only the owner can read it."""
-    with written_whole(file) as draft, draft.open("w", encoding="utf-8") as target, progress_bar() as progress:
+    """Write a draft beside the file and rename it when it is complete; only the owner
+    can read it.
+    """
+    with (
+        written_whole(file) as draft,
+        draft.open("w", encoding="utf-8") as target,
+        progress_bar() as progress,
+    ):
         task: TaskID = progress.add_task("Writing", total=None)
-        done = memory.backup.write(target, progress=lambda count: progress.update(task, completed=count))
+        done = memory.backup.write(
+            target, progress=lambda count: progress.update(task, completed=count)
+        )
         target.flush()
         os.fsync(target.fileno())
     return done

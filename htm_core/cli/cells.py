@@ -13,13 +13,21 @@ from ..memory.cells import Cell, Cells, MoveProgress, TenantMove, TenantRows
 from .json_output import print_json
 from .listing import Column, show_rows
 from .options import CommonOptions
-from .rendering import key_value_table, local_time, printable, progress_bar, stderr_console, stdout_console
+from .rendering import (
+    key_value_table,
+    local_time,
+    printable,
+    progress_bar,
+    stderr_console,
+    stdout_console,
+)
 
 SWITCHING = "switching: its calls wait"
 # What a step of a move says while the next one runs.
 STEPS = {
-    "began": "copying", "copied": "copying what has changed", "fenced": SWITCHING, "verified": SWITCHING, "kept": SWITCHING,
-    "switched": "telling the directory", "told": "deleting the rows that it left",
+    "began": "copying", "copied": "copying what has changed", "fenced": SWITCHING,
+    "verified": SWITCHING, "kept": SWITCHING, "switched": "telling the directory",
+    "told": "deleting the rows that it left",
 }  # fmt: skip
 
 
@@ -40,43 +48,68 @@ def cells(
     act: Annotated[
         CellAction,
         typer.Argument(
-            metavar="list|tenants|create|place|move|split|drop", help="What to do; by default all cells are shown."
+            metavar="list|tenants|create|place|move|split|drop",
+            help="What to do; by default all cells are shown.",
         ),
     ] = CellAction.LIST,
     name: Annotated[
-        str | None, typer.Argument(metavar="CELL|TENANT", help="The cell, or for place and move the tenant.")
+        str | None,
+        typer.Argument(metavar="CELL|TENANT", help="The cell, or for place and move the tenant."),
     ] = None,
     into: Annotated[
-        str | None, typer.Argument(metavar="INTO", help="For place, move and split: the cell that tenants go to.")
+        str | None,
+        typer.Argument(
+            metavar="INTO", help="For place, move and split: the cell that tenants go to."
+        ),
     ] = None,
     schema: Annotated[
-        str | None, typer.Option("--schema", show_default="htm_CELL", help="With create: its PostgreSQL schema.")
+        str | None,
+        typer.Option(
+            "--schema", show_default="htm_CELL", help="With create: its PostgreSQL schema."
+        ),
     ] = None,
     server: Annotated[
         str | None,
-        typer.Option("--server", metavar="DSN", help="With create: another server, as a DSN without a password."),
+        typer.Option(
+            "--server",
+            metavar="DSN",
+            help="With create: another server, as a DSN without a password.",
+        ),
     ] = None,
     node: Annotated[
         str | None,
         typer.Option(
-            "--node", metavar="HOST:PORT", help="With create: the node of a Citus cluster that gets its tables."
+            "--node",
+            metavar="HOST:PORT",
+            help="With create: the node of a Citus cluster that gets its tables.",
         ),
     ] = None,
     takes_new: Annotated[
-        bool, typer.Option("--takes-new", help="With create: tenants that nobody has placed begin there.")
+        bool,
+        typer.Option(
+            "--takes-new", help="With create: tenants that nobody has placed begin there."
+        ),
     ] = False,
-    new: Annotated[bool, typer.Option("--new", help="With place, move and split: make the cell INTO first.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="With split: show which tenants would move.")] = False,
+    new: Annotated[
+        bool, typer.Option("--new", help="With place, move and split: make the cell INTO first.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="With split: show which tenants would move.")
+    ] = False,
 ) -> None:
-    """Show the cells of an installation, make and drop them, and move tenants between them while they read and write.
+    """Show the cells of an installation, make and drop them, and move tenants between them while
+    they read and write.
 
-    A move that was interrupted goes on when the same command is run again; `list` shows it. Needs the owner's rights.
+    A move that was interrupted goes on when the same command is run again; `list` shows it. Needs
+    the owner's rights.
     """
     api = Cells(url=common.url, settings=common.settings())
     if act is CellAction.LIST:
         _list(common, api)
         return
-    cell_or_tenant = _required(act, "TENANT" if act in (CellAction.PLACE, CellAction.MOVE) else "CELL", name)
+    cell_or_tenant = _required(
+        act, "TENANT" if act in (CellAction.PLACE, CellAction.MOVE) else "CELL", name
+    )
     if act is CellAction.TENANTS:
         show_rows(common, api.tenants(cell_or_tenant), TENANTS)
     elif act is CellAction.CREATE:
@@ -84,7 +117,9 @@ def cells(
         _say(common, made, f"The cell {made.name} is the schema {made.schema}.")
     elif act is CellAction.DROP:
         api.drop(cell_or_tenant)
-        _say(common, {"dropped": cell_or_tenant}, f"The cell {printable(cell_or_tenant)} is dropped.")
+        _say(
+            common, {"dropped": cell_or_tenant}, f"The cell {printable(cell_or_tenant)} is dropped."
+        )
     else:
         target = _required(act, "INTO", into)
         if new and all(each.name != target for each in api.list()):
@@ -101,7 +136,9 @@ def cells(
 
 def _required(act: CellAction, what: str, value: str | None) -> str:
     if value is None:
-        raise typer.BadParameter(f"expected {what}; htm cells --help shows what htm cells {act} takes")
+        raise typer.BadParameter(
+            f"expected {what}; htm cells --help shows what htm cells {act} takes"
+        )
     return value
 
 
@@ -111,8 +148,10 @@ def _list(common: CommonOptions, api: Cells) -> None:
     for move in pending:
         if not common.json:
             stderr_console().print(
-                f"The move of {printable(move.tenant)} from {move.source} to {move.target}, begun {local_time(move.started_at)}, "
-                f"is not done ({move.state}); if nobody runs it, run: htm cells move {printable(move.tenant)} {move.target}"
+                f"The move of {printable(move.tenant)} from {move.source} to {move.target}, begun "
+                f"{local_time(move.started_at)}, "
+                f"is not done ({move.state}); if nobody runs it, run: htm cells move "
+                f"{printable(move.tenant)} {move.target}"
             )
 
 
@@ -123,7 +162,10 @@ def _split(common: CommonOptions, api: Cells, source: str, target: str, *, dry_r
         with _shown_steps(source) as step:
             moved = api.split(source, target, progress=step)
     show_rows(
-        common, moved, TENANTS, document={"source": source, "target": target, "dry_run": dry_run, "tenants": moved}
+        common,
+        moved,
+        TENANTS,
+        document={"source": source, "target": target, "dry_run": dry_run, "tenants": moved},
     )
     if not common.json and not common.csv:
         would = "would move" if dry_run else "moved"
@@ -151,7 +193,11 @@ def _show_move(common: CommonOptions, done: TenantMove) -> None:
             [
                 ("tenant", done.tenant),
                 ("cell", f"{done.target} (before: {done.source})"),
-                ("rows", f"{sum(done.rows.values()):,} in {len(done.rows)} tables, the same by count and digest"),
+                (
+                    "rows",
+                    f"{sum(done.rows.values()):,} in {len(done.rows)} tables, the same by "
+                    "count and digest",
+                ),
                 ("calls waited", f"{done.waited:.2f} s, after {done.passes} passes"),
             ]
         )
@@ -173,13 +219,31 @@ CELLS: Sequence[Column[Cell]] = (
         value=lambda row: row.node or row.url,
         shown=lambda row: printable(row.node or row.url or "(home's)", longest=40),
     ),
-    Column(name="tenants", value=lambda row: row.tenants, shown=lambda row: f"{row.tenants:,}", right=True),
+    Column(
+        name="tenants",
+        value=lambda row: row.tenants,
+        shown=lambda row: f"{row.tenants:,}",
+        right=True,
+    ),
     Column(name="rows", value=lambda row: row.rows, shown=lambda row: f"{row.rows:,}", right=True),
-    Column(name="bytes", value=lambda row: row.bytes, shown=lambda row: f"{row.bytes / 1e6:,.1f} MB", right=True),
-    Column(name="takes new", value=lambda row: row.takes_new, shown=lambda row: "yes" if row.takes_new else ""),
+    Column(
+        name="bytes",
+        value=lambda row: row.bytes,
+        shown=lambda row: f"{row.bytes / 1e6:,.1f} MB",
+        right=True,
+    ),
+    Column(
+        name="takes new",
+        value=lambda row: row.takes_new,
+        shown=lambda row: "yes" if row.takes_new else "",
+    ),
     Column(name="state", value=lambda row: row.error or row.state),
 )
 TENANTS: Sequence[Column[TenantRows]] = (
-    Column(name="tenant", value=lambda row: row.tenant, shown=lambda row: printable(row.tenant, longest=40)),
+    Column(
+        name="tenant",
+        value=lambda row: row.tenant,
+        shown=lambda row: printable(row.tenant, longest=40),
+    ),
     Column(name="rows", value=lambda row: row.rows, shown=lambda row: f"{row.rows:,}", right=True),
 )

@@ -29,15 +29,22 @@ class ChangeAction(StrEnum):
 def _both(change: Supersession) -> Text:
     """Return what holds now, what held before, and why."""
     return Text.assemble(
-        printable(change.newer.content), ("\nformerly: ", "dim"), printable(change.older.content),
+        printable(change.newer.content),
+        ("\nformerly: ", "dim"),
+        printable(change.older.content),
         (f"\n{printable(change.reason)}", "dim"),
-    )  # fmt: skip
+    )
 
 
 CHANGES: Sequence[Column[Supersession]] = (
     Column(name="id", value=lambda row: row.id, shown=lambda row: short(row.id)),
     Column(name="what", value=lambda row: row.relation),
-    Column(name="sure", value=lambda row: row.confidence, shown=lambda row: f"{row.confidence:.2f}", right=True),
+    Column(
+        name="sure",
+        value=lambda row: row.confidence,
+        shown=lambda row: f"{row.confidence:.2f}",
+        right=True,
+    ),
     Column(name="state", value=lambda row: row.state),
     Column(name="at", value=lambda row: row.at, exact=True),
     Column(name="now", value=lambda row: row.newer.content, exact=True),
@@ -58,7 +65,8 @@ def changes(
     act: Annotated[
         ChangeAction,
         typer.Argument(
-            metavar="list|undo|confirm|audit", help="Show changes, take one back, confirm one, or show its audit."
+            metavar="list|undo|confirm|audit",
+            help="Show changes, take one back, confirm one, or show its audit.",
         ),
     ] = ChangeAction.list,
     id: Annotated[
@@ -73,7 +81,9 @@ def changes(
     min_confidence: Annotated[
         float, typer.Option("--min-confidence", min=0, max=1, help="Only from this confidence on.")
     ] = 0.0,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="How many at most.")] = 100,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", min=1, max=1000, help="How many at most.")
+    ] = 100,
 ) -> None:
     """List what newer sayings replaced or contradicted, take one back, or confirm one."""
     if act is not ChangeAction.list and id is None:

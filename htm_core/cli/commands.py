@@ -1,4 +1,5 @@
-"""The commands of `htm`: where each is and what it does in one line. A module is imported when its command runs.
+"""The commands of `htm`: where each is and what it does in one line. A module is imported when its
+command runs.
 
 `htm --help` shows the lines below and imports none of them; `htm NAME --help` imports one.
 """
@@ -19,7 +20,9 @@ DEMO_TENANT = "demo"
 
 @dataclass(frozen=True, slots=True)
 class CommandInfo:
-    """One command: its part of the help, its function, the options that it shares with others, and its help's first sentence."""
+    """One command: its part of the help, its function, the options that it shares with others, and
+    its help's first sentence.
+    """
 
     part: str
     place: str  # module.function
@@ -32,34 +35,39 @@ class CommandInfo:
 
 COMMANDS = {
     "setup": CommandInfo(DEMO, "setup.setup", "machine",
-        "Download the weights of the embedded model and the tokenizer's vocabulary, unless they are there, and say where "
+        "Download the weights of the embedded model and the tokenizer's vocabulary, unless they "
+        "are there, and say where "
         "they are.",
         examples=(
             'htm setup',
         )),
     "demo": CommandInfo(DEMO, "demo.demo", "memory",
-        "See it work: half a year of conversation, a working memory of 1,000 tokens, and questions about it.",
+        "See it work: half a year of conversation, a working memory of 1,000 tokens, and "
+        "questions about it.",
         tenant=DEMO_TENANT,
         examples=(
             'htm demo',
             'htm demo talk.jsonl --ask "When was the launch moved?"',
         )),
     "ask": CommandInfo(DEMO, "ask.ask", "memory",
-        "Ask about what `htm demo` imported last, or what --robot heard, and show the context that a model would get.",
+        "Ask about what `htm demo` imported last, or what --robot heard, and show the context "
+        "that a model would get.",
         tenant=DEMO_TENANT,
         examples=(
             'htm ask "When was the launch moved, and to when?"',
             'htm ask "Who came?" --timeframe "last week"',
         )),
     "chat": CommandInfo(DEMO, "chat.command.chat", "memory",
-        "Chat in the terminal with a memory: see what is recalled for each answer, and what leaves working memory.",
+        "Chat in the terminal with a memory: see what is recalled for each answer, and what "
+        "leaves working memory.",
         examples=(
             'htm chat --model ollama:llama3.2',
             'htm chat --session "the launch"',
             'htm chat "Where did I park?" --json',
         )),
     "import": CommandInfo(MEMORY, "importing.import_files", "memory",
-        "Import what was said elsewhere (ChatGPT, Claude, Codex, …), a backup, or another package's database, and never twice.",
+        "Import what was said elsewhere (ChatGPT, Claude, Codex, …), a backup, or another "
+        "package's database, and never twice.",
         examples=(
             'htm import conversations.zip',
             'htm import talk.jsonl notes.txt --user ann',
@@ -79,7 +87,8 @@ COMMANDS = {
             'htm recall "invoices" --tags work --csv > invoices.csv',
         )),
     "evaluate": CommandInfo(MEMORY, "evaluate.evaluate", "memory",
-        "Measure recall with your own questions and the memories that should answer them, and explain what was missed.",
+        "Measure recall with your own questions and the memories that should answer them, and "
+        "explain what was missed.",
         examples=(
             'htm evaluate questions.jsonl --limit 5',
         )),
@@ -102,13 +111,15 @@ COMMANDS = {
             'htm show home',
         )),
     "timeline": CommandInfo(MEMORY, "memories.timeline", "memory",
-        "Show what was said in order: the latest mentions, or those before or after one.", lists=True,
+        "Show what was said in order: the latest mentions, or those before or after one.",
+        lists=True,
         examples=(
             'htm timeline --timeframe yesterday',
             'htm timeline --session t1 --limit 20',
         )),
     "load": CommandInfo(MEMORY, "files.load", "memory",
-        "Load files as memories. Run it again after they have changed: only changes are read.", lists=True,
+        "Load files as memories. Run it again after they have changed: only changes are read.",
+        lists=True,
         examples=(
             'htm load docs',
             'htm load notes --pattern "**/*.txt" --tags notes',
@@ -146,14 +157,17 @@ COMMANDS = {
             'htm sweep',
         )),
     "erase": CommandInfo(MEMORY, "forget.erase", "memory",
-        "Erase everything of a --key, a --session, a --user or a whole tenant, at once and for good.",
+        "Erase everything of a --key, a --session, a --user or a whole tenant, at once and for "
+        "good.",
         examples=(
             'htm erase --user ann --yes',
             'htm erase --session t1 --yes',
             'htm erase --whole-tenant acme --yes',
         )),
     "audit": CommandInfo(MEMORY, "audit.audit", "memory",
-        "Show what was erased in the tenant, when and by whom, or verify that no entry was changed or taken away.", lists=True,
+        "Show what was erased in the tenant, when and by whom, or verify that no entry was "
+        "changed or taken away.",
+        lists=True,
         examples=(
             'htm audit --user ann',
             'htm audit verify',
@@ -165,14 +179,17 @@ COMMANDS = {
             'htm stats --user ann --json',
         )),
     "tags": CommandInfo(MEMORY, "tags.tags", "memory",
-        "Show tags as a tree, the popular ones, those like a word or related to a tag; add and remove tags.", lists=True,
+        "Show tags as a tree, the popular ones, those like a word or related to a tag; add and "
+        "remove tags.",
+        lists=True,
         examples=(
             'htm tags',
             'htm tags search coffee',
             'htm tags add 7f5a2bf3 food:coffee',
         )),
     "related": CommandInfo(MEMORY, "relations.related", "memory",
-        "Show the memories related to one, strongest first, with the edges that lead to them.", lists=True,
+        "Show the memories related to one, strongest first, with the edges that lead to them.",
+        lists=True,
         examples=(
             'htm related 7f5a2bf3 --hops 1',
         )),
@@ -182,7 +199,8 @@ COMMANDS = {
             'htm link 7f5a2bf3 9c1e04d2 --type supports',
         )),
     "changes": CommandInfo(MEMORY, "changes.changes", "memory",
-        "List what newer sayings replaced or contradicted, take one back, or confirm one.", lists=True,
+        "List what newer sayings replaced or contradicted, take one back, or confirm one.",
+        lists=True,
         examples=(
             'htm changes',
             'htm changes list home',
@@ -195,13 +213,16 @@ COMMANDS = {
             'htm profile --user ann --text',
         )),
     "tidy": CommandInfo(MEMORY, "tidying.tidy", "memory",
-        "Merge memories that say the same, summarise sessions and read the profile; --dry-run shows what it would do.",
+        "Merge memories that say the same, summarise sessions and read the profile; --dry-run "
+        "shows what it would do.",
         examples=(
             'htm tidy --user ann --dry-run',
             'htm tidy --undo 7f5a2bf3',
         )),
     "palace": CommandInfo(MEMORY, "palace.palace", "memory",
-        "Keep verified knowledge in rooms and drawers, and consult it before a model generates an answer.", lists=True,
+        "Keep verified knowledge in rooms and drawers, and consult it before a model generates an "
+        "answer.",
+        lists=True,
         examples=(
             'htm palace file "Deploys need two reviews." --room work --drawer rules',
             'htm palace consult "Who reviews a deploy?"',
@@ -209,22 +230,28 @@ COMMANDS = {
             'htm palace consult "What is issue 42?" --source https://github.com/owner/name',
         )),
     "mcp": CommandInfo(MEMORY, "mcp.mcp", "memory",
-        "Serve these memories to a client of the Model Context Protocol over stdin and stdout, until it closes stdin.",
+        "Serve these memories to a client of the Model Context Protocol over stdin and stdout, "
+        "until it closes stdin.",
         examples=(
             'htm mcp --user ann',
         )),
     "hook": CommandInfo(MEMORY, "hook.hook", "memory",
-        "Answer a hook of a coding agent, whose event is on stdin: wake up when a session starts, and save what was said.",
+        "Answer a hook of a coding agent, whose event is on stdin: wake up when a session starts, "
+        "and save what was said.",
         examples=(
             'htm hook < event.json',
         )),
     "robots": CommandInfo(ADMIN, "groups.robots", "memory",
-        "List the robots of the tenant: when each was last active, its memories, and its working memory.", lists=True,
+        "List the robots of the tenant: when each was last active, its memories, and its working "
+        "memory.",
+        lists=True,
         examples=(
             'htm robots',
         )),
     "groups": CommandInfo(ADMIN, "groups.groups", "memory",
-        "List the groups of the tenant: active, standby and lost members, and the tokens in working memory.", lists=True,
+        "List the groups of the tenant: active, standby and lost members, and the tokens in "
+        "working memory.",
+        lists=True,
         examples=(
             'htm groups support',
         )),
@@ -241,24 +268,28 @@ COMMANDS = {
             'htm worker --once --tagger keywords',
         )),
     "reembed": CommandInfo(ADMIN, "admin.reembed", "tenant",
-        "Change a tenant to the model of --embedder while others go on reading and writing. If it is interrupted, run it again.",
+        "Change a tenant to the model of --embedder while others go on reading and writing. If it "
+        "is interrupted, run it again.",
         examples=(
             'htm reembed --embedder ollama:nomic-embed-text',
             'htm reembed --embedder my_app.models:openai',
         )),
     "reindex": CommandInfo(ADMIN, "admin.reindex", "tenant",
-        "Bring the words of older memories and documents to the rules of this version while others go on reading and writing.",
+        "Bring the words of older memories and documents to the rules of this version while "
+        "others go on reading and writing.",
         examples=(
             'htm reindex',
         )),
     "migrate": CommandInfo(ADMIN, "admin.migrate", "database",
-        "Bring the schema up to date, as its owner (--url), build the indexes that are due, and name what was done.",
+        "Bring the schema up to date, as its owner (--url), build the indexes that are due, and "
+        "name what was done.",
         examples=(
             'htm migrate --url postgresql://owner@db/app',
             'htm migrate --sql > schema.sql',
         )),
     "cells": CommandInfo(ADMIN, "cells.cells", "database",
-        "Show the cells of an installation, make and drop them, and move tenants between them while they read and write.",
+        "Show the cells of an installation, make and drop them, and move tenants between them "
+        "while they read and write.",
         lists=True,
         examples=(
             'htm cells create b',
@@ -266,7 +297,8 @@ COMMANDS = {
             'htm cells split home b --dry-run',
         )),
     "export": CommandInfo(ADMIN, "backup.export", "memory",
-        "Write all memories and working memories of the tenant as a backup, or what was said as JSON lines, Markdown or Parquet.",
+        "Write all memories and working memories of the tenant as a backup, or what was said as "
+        "JSON lines, Markdown or Parquet.",
         examples=(
             'htm export backup.jsonl',
             'htm export - | gzip > backup.jsonl.gz',
@@ -278,19 +310,23 @@ COMMANDS = {
             'htm serve --port 8377',
         )),
     "ui": CommandInfo(ADMIN, "ui.ui", "memory",
-        "Look into these memories with a browser: prints a link that signs in, once, and serves this machine until Ctrl-C.",
+        "Look into these memories with a browser: prints a link that signs in, once, and serves "
+        "this machine until Ctrl-C.",
         examples=(
             'htm ui',
             'htm ui --demo --open',
         )),
     "tokens": CommandInfo(ADMIN, "tokens.tokens", "memory",
-        "Make, list and revoke the tokens of the HTTP API; a token's secret is shown once.", lists=True,
+        "Make, list and revoke the tokens of the HTTP API; a token's secret is shown once.",
+        lists=True,
         examples=(
             'htm tokens create laptop --user ann --scope read',
             'htm tokens revoke laptop',
         )),
     "doctor": CommandInfo(ADMIN, "doctor.doctor", "tenant",
-        "Check the installation and name the commands that fix it; exits with 1 when something is wrong.", lists=True,
+        "Check the installation and name the commands that fix it; exits with 1 when something is "
+        "wrong.",
+        lists=True,
         examples=(
             'htm doctor',
         )),
@@ -303,9 +339,12 @@ INSTEAD = {
     **dict.fromkeys(("get", "view", "read", "history"), "htm show ID_OR_KEY"),
     **dict.fromkeys(("add", "note", "save", "store", "write"), "htm remember TEXT"),
     **dict.fromkeys(
-        ("revise", "edit", "update", "set"), "htm remember TEXT --key KEY, which has the older value in its history"
+        ("revise", "edit", "update", "set"),
+        "htm remember TEXT --key KEY, which has the older value in its history",
     ),
-    **dict.fromkeys(("delete", "remove", "rm", "del"), "htm forget ID_OR_KEY, or htm erase for good"),
+    **dict.fromkeys(
+        ("delete", "remove", "rm", "del"), "htm forget ID_OR_KEY, or htm erase for good"
+    ),
     **dict.fromkeys(("backup", "dump"), "htm export FILE, which htm import restores"),
     **dict.fromkeys(("ls", "all"), "htm list"),
     **dict.fromkeys(("log", "sessions"), "htm timeline"),
@@ -316,12 +355,15 @@ INSTEAD = {
 
 
 class Commands(TyperGroup):
-    """The commands of the table above, each made when it is asked for; the help of the program is made of their summaries."""
+    """The commands of the table above, each made when it is asked for; the help of the program is
+    made of their summaries.
+    """
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         summaries = {
-            name: TyperCommand(name, help=entry.summary, rich_help_panel=entry.part) for name, entry in COMMANDS.items()
+            name: TyperCommand(name, help=entry.summary, rich_help_panel=entry.part)
+            for name, entry in COMMANDS.items()
         }
         self.commands = summaries  # type: ignore[assignment]  # typer's own, with or without click
         self._in_completion = False
@@ -341,7 +383,9 @@ class Commands(TyperGroup):
         return super().parse_args(ctx, args or ([] if ctx.resilient_parsing else ["--help"]))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """A command by its name; where there is none, the error says what does what the name promises."""
+        """A command by its name; where there is none, the error says what does what the name
+        promises.
+        """
         if args and args[0] in INSTEAD and not ctx.resilient_parsing:
             ctx.fail(f"No such command {args[0]!r}. It is {INSTEAD[args[0]]}.")
         return super().resolve_command(ctx, args)
@@ -354,9 +398,13 @@ class Commands(TyperGroup):
         formatter.write_text(self.help or "")
         for part in dict.fromkeys(each.part for each in COMMANDS.values()):
             write_commands(
-                formatter, part, [(name, each.summary) for name, each in COMMANDS.items() if each.part == part]
+                formatter,
+                part,
+                [(name, each.summary) for name, each in COMMANDS.items() if each.part == part],
             )
-        formatter.write("\nhtm COMMAND --help lists the options of one. htm --install-completion for Tab.\n")
+        formatter.write(
+            "\nhtm COMMAND --help lists the options of one. htm --install-completion for Tab.\n"
+        )
 
     def shell_complete(self, ctx: Any, incomplete: str) -> Any:
         """Complete the name of a command without importing what the commands need."""

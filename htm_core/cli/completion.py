@@ -1,7 +1,9 @@
-"""Completions by the Tab key of a word that names something stored: an id, a key, a session, a robot.
+"""Completions by the Tab key of a word that names something stored: an id, a key, a session, a
+robot.
 
-Whoever presses it waits, and sees whatever is printed: so the server has little time, nothing is made or changed, and what fails
-is silent. Names and texts are anybody's, and a shell may evaluate what it is given: nothing is shown that means something to one.
+Whoever presses it waits, and sees whatever is printed: so the server has little time, nothing is
+made or changed, and what fails is silent. Names and texts are anybody's, and a shell may evaluate
+what it is given: nothing is shown that means something to one.
 """
 
 from __future__ import annotations
@@ -67,7 +69,9 @@ def robots(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
 def _found(ctx: typer.Context, incomplete: str, *kinds: CompletionKind) -> list[tuple[str, str]]:
     """Return the completions that are read within the time limit; none if anything goes wrong."""
     options, completions = dict(ctx.params), list[tuple[str, str]]()
-    asking = threading.Thread(target=_ask, args=(options, incomplete, kinds, completions), daemon=True)
+    asking = threading.Thread(
+        target=_ask, args=(options, incomplete, kinds, completions), daemon=True
+    )
     with _silence():
         asking.start()
         asking.join(SECONDS)
@@ -75,19 +79,29 @@ def _found(ctx: typer.Context, incomplete: str, *kinds: CompletionKind) -> list[
 
 
 def _ask(
-    options: dict[str, Any], incomplete: str, kinds: tuple[CompletionKind, ...], completions: list[tuple[str, str]]
+    options: dict[str, Any],
+    incomplete: str,
+    kinds: tuple[CompletionKind, ...],
+    completions: list[tuple[str, str]],
 ) -> None:
     with contextlib.suppress(Exception):
         completions += _asked(options, incomplete, kinds)
 
 
-def _asked(options: dict[str, Any], incomplete: str, kinds: tuple[CompletionKind, ...]) -> Iterator[tuple[str, str]]:
+def _asked(
+    options: dict[str, Any], incomplete: str, kinds: tuple[CompletionKind, ...]
+) -> Iterator[tuple[str, str]]:
     if options.get("url") is None and not home().is_dir():
         return  # the private server would be made first
     settings = Settings(
-        worker="off", pool_min=0, pool_timeout=SECONDS, statement_timeout=SECONDS, verb_timeout=SECONDS, auto_migrate=False,
+        worker="off",
+        pool_min=0,
+        pool_timeout=SECONDS,
+        statement_timeout=SECONDS,
+        verb_timeout=SECONDS,
+        auto_migrate=False,
         user_walls_key=as_secret(os.environ.get("HTM_USER_WALLS_KEY") or None),
-    )  # fmt: skip
+    )
     tenant, user = options.get("tenant") or "default", options.get("user")
     for word, about in beginning(
         runtime(options.get("url"), settings).database, incomplete, kinds, tenant=tenant, user=user
@@ -98,7 +112,9 @@ def _asked(options: dict[str, Any], incomplete: str, kinds: tuple[CompletionKind
 
 @contextlib.contextmanager
 def _silence() -> Iterator[None]:
-    """Nothing is printed or logged meanwhile: it would stand in the middle of the line that somebody types."""
+    """Nothing is printed or logged meanwhile: it would stand in the middle of the line that
+    somebody types.
+    """
     level = logging.root.manager.disable
     logging.disable(logging.CRITICAL)
     try:

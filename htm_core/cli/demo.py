@@ -1,4 +1,6 @@
-"""`htm demo`: imports a conversation far longer than working memory, then recalls the right old memories."""
+"""`htm demo`: imports a conversation far longer than working memory, then recalls the right old
+memories.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,9 @@ EXAMPLES = 5
 SAMPLE = "sample"
 _ASKS = re.compile(r"(?:\S+\s+){3,}\S+\?")
 
-Limit = Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="Memories recalled for each question.")]
+Limit = Annotated[
+    int, typer.Option("--limit", "-n", min=1, max=1000, help="Memories recalled for each question.")
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,28 +65,43 @@ class DemoResult:
 
 def demo(
     common: CommonOptions,
-    file: Annotated[Path | None, typer.Argument(metavar="[FILE]", help="Your own transcript.")] = None,
-    format: Annotated[Format, typer.Option("--format", help="What FILE is written in.")] = Format.auto,
-    ask: Annotated[list[str] | None, typer.Option("--ask", help="Ask this; may be repeated.")] = None,
+    file: Annotated[
+        Path | None, typer.Argument(metavar="[FILE]", help="Your own transcript.")
+    ] = None,
+    format: Annotated[
+        Format, typer.Option("--format", help="What FILE is written in.")
+    ] = Format.auto,
+    ask: Annotated[
+        list[str] | None, typer.Option("--ask", help="Ask this; may be repeated.")
+    ] = None,
     limit: Limit = 3,
-    budget: Annotated[int, typer.Option("--budget", min=1, help="Tokens of working memory.")] = BUDGET,
+    budget: Annotated[
+        int, typer.Option("--budget", min=1, help="Tokens of working memory.")
+    ] = BUDGET,
     model: Annotated[
-        str | None, typer.Option("--model", "-m", help="Let this model answer, too, as ollama:llama3.2.")
+        str | None,
+        typer.Option("--model", "-m", help="Let this model answer, too, as ollama:llama3.2."),
     ] = None,
 ) -> None:
-    """See it work: half a year of conversation, a working memory of 1,000 tokens, and questions about it."""
+    """See it work: half a year of conversation, a working memory of 1,000 tokens, and questions
+    about it.
+    """
     started = time.monotonic()
     answer = None if model is None else _answering(model)
     source = sample() if file is None else source_of(file, format=format.value)
     report = _Report(common)
-    report.heading(f"htm-memory remembers {source.turns:,} turns with {budget:,} tokens of working memory")
+    report.heading(
+        f"htm-memory remembers {source.turns:,} turns with {budget:,} tokens of working memory"
+    )
     ensure_weights(common)
     receipts: list[Eviction] = []
     robot = common.robot or source.name
     with common.memory(robot=robot, works=True, budget=budget, on_evict=receipts.append) as memory:
         report.server(memory)
         with progress_bar() as progress:
-            result = import_source(memory, source, common=common, works=True, batch=BATCH, progress=progress)
+            result = import_source(
+                memory, source, common=common, works=True, batch=BATCH, progress=progress
+            )
         report.imported(result, memory.stats(), receipts)
         wait_for_vectors(memory)
         asked = [Question(question=each, expect="") for each in ask or ()] or (
@@ -91,31 +110,46 @@ def demo(
         answers = []
         for question in asked:
             hits = recall_question(memory, question, robot=robot, limit=limit)
-            answers.append(report.answered(question, hits, answer and answer(memory, question.question, hits)))
+            answers.append(
+                report.answered(question, hits, answer and answer(memory, question.question, hits))
+            )
         context = memory.context(order="recent")
         stats = memory.stats()
     report.finish(
         DemoResult(
-            transcript=result, evicted=len(receipts), examples=examples(receipts), stats=stats, answers=answers,
-            context=context, seconds=round(time.monotonic() - started, 3),
+            transcript=result,
+            evicted=len(receipts),
+            examples=examples(receipts),
+            stats=stats,
+            answers=answers,
+            context=context,
+            seconds=round(time.monotonic() - started, 3),
         )
-    )  # fmt: skip
+    )
 
 
 def sample() -> Source:
     """The conversation that comes with the package."""
     transcript = read("\n".join(json.dumps(turn) for turn in conversation()), name=SAMPLE)
-    return Source(name=SAMPLE, format=transcript.format, turns=len(transcript), drafts=lambda: iter(transcript))
+    return Source(
+        name=SAMPLE,
+        format=transcript.format,
+        turns=len(transcript),
+        drafts=lambda: iter(transcript),
+    )
 
 
 def fill_with_sample(common: CommonOptions) -> None:
-    """Import the conversation that comes with the package, as far as it is not known yet, and make its vectors."""
+    """Import the conversation that comes with the package, as far as it is not known yet, and make
+    its vectors.
+    """
     source = sample()
     ensure_weights(common)
     with common.memory(robot=common.robot or source.name, works=True, budget=BUDGET) as memory:
         if not stderr_console().is_terminal and not memory.stats().nodes:  # a terminal has a bar
             stderr_console().print(
-                f"Importing the sample conversation of {source.turns:,} turns, which takes some seconds."
+                f"Importing the sample conversation of {source.turns:,} turns, which takes some "
+                "seconds."
             )
         with progress_bar() as progress:
             import_source(memory, source, common=common, works=True, batch=BATCH, progress=progress)
@@ -124,7 +158,9 @@ def fill_with_sample(common: CommonOptions) -> None:
 
 def own_questions(source: Source) -> list[Question]:
     """Questions for the user's own transcript: the first three that somebody asks in it."""
-    texts = (" ".join(draft.content.split()) for draft in source.drafts() if draft.role in (None, "user"))
+    texts = (
+        " ".join(draft.content.split()) for draft in source.drafts() if draft.role in (None, "user")
+    )
     candidates = [text for text in texts if _ASKS.fullmatch(text) and len(text) <= 200]
     return [Question(question=text, expect="") for text in candidates[:3]]
 
@@ -132,12 +168,18 @@ def own_questions(source: Source) -> list[Question]:
 def recall_question(memory: Memory, question: Question, *, robot: str, limit: int) -> Recall:
     """Recall among the memories of this transcript's robot."""
     return memory.recall(
-        question.question, timeframe=question.timeframe, robot=robot, limit=limit, reader=reads_prompts(None)
+        question.question,
+        timeframe=question.timeframe,
+        robot=robot,
+        limit=limit,
+        reader=reads_prompts(None),
     )
 
 
 def _answering(name: str) -> Callable[[Memory, str, Recall], str]:
-    """Return a function by which this model answers a question from what was recalled for it; nothing of it is remembered."""
+    """Return a function by which this model answers a question from what was recalled for it;
+    nothing of it is remembered.
+    """
     with needs_agents("htm demo --model"):
         from ..models.chat_models import explained
         from .chat.models import chat_model
@@ -182,16 +224,22 @@ class _Report:
         private = self._common.runtime(works=True).database.is_embedded
         kind = f"private, in {home()}" if private else "at your url"
         if not self._quiet:
-            self._console.print(f"PostgreSQL {version}, {kind}, ready in {time.monotonic() - began:.1f} s")
+            self._console.print(
+                f"PostgreSQL {version}, {kind}, ready in {time.monotonic() - began:.1f} s"
+            )
 
-    def imported(self, result: ImportedTranscript, stats: Stats, receipts: Sequence[Eviction]) -> None:
+    def imported(
+        self, result: ImportedTranscript, stats: Stats, receipts: Sequence[Eviction]
+    ) -> None:
         """Show what was imported, and what was evicted from working memory."""
         if self._quiet:
             return
         self._console.print(key_value_table(_figures(result, stats, len(receipts))))
         if receipts:
             made = make_table(
-                "tokens", "examples of what was evicted; all of it stays in long-term memory", right=("tokens",)
+                "tokens",
+                "examples of what was evicted; all of it stays in long-term memory",
+                right=("tokens",),
             )
             for receipt in examples(receipts):
                 made.add_row(str(receipt.item.tokens), printable(receipt.item.content, longest=160))
@@ -212,14 +260,27 @@ class _Report:
             print_json(all)
             return
         self._console.print(context_panel(all.context, budget=all.stats.budget))
-        self._console.print(f'{all.seconds:.1f} s. Keep asking: htm ask "…"   Your own conversation: htm demo FILE')
+        self._console.print(
+            f'{all.seconds:.1f} s. Keep asking: htm ask "…"   Your own conversation: htm demo FILE'
+        )
 
 
 def _figures(result: ImportedTranscript, stats: Stats, evicted: int) -> list[tuple[str, str]]:
-    span = f"{stats.oldest:%d %b %Y} to {stats.newest:%d %b %Y}" if stats.oldest and stats.newest else "no time"
+    span = (
+        f"{stats.oldest:%d %b %Y} to {stats.newest:%d %b %Y}"
+        if stats.oldest and stats.newest
+        else "no time"
+    )
     known = f", {result.known:,} were there already" if result.known else ""
     return [
-        ("imported", f"{result.imported + result.changed:,} of {result.turns:,} turns{known}; {span}"),
-        ("in mind", f"{stats.working_items:,} memories, {stats.working_tokens:,} of {stats.budget:,} tokens"),
+        (
+            "imported",
+            f"{result.imported + result.changed:,} of {result.turns:,} turns{known}; {span}",
+        ),
+        (
+            "in mind",
+            f"{stats.working_items:,} memories, {stats.working_tokens:,} of "
+            f"{stats.budget:,} tokens",
+        ),
         ("evicted", f"{evicted:,} this time; {stats.nodes:,} memories are in long-term memory"),
     ]

@@ -28,17 +28,24 @@ STYLES = {"well": "green", "note": "yellow", "wrong": "bold red"}
 FINDINGS: Sequence[Column[Finding]] = (
     Column(name="what", value=lambda row: row.about),
     Column(
-        name="state", value=lambda row: row.state, shown=lambda row: Text(row.state, style=STYLES[row.state])
+        name="state",
+        value=lambda row: row.state,
+        shown=lambda row: Text(row.state, style=STYLES[row.state]),
     ),
     Column(name="how it stands", value=lambda row: row.says),
     Column(name="mend", value=lambda row: row.mend, exact=True),
-)  # fmt: skip
+)
 
 
 def doctor(common: CommonOptions) -> None:
-    """Check the installation and name the commands that fix it; exits with 1 when something is wrong."""
+    """Check the installation and name the commands that fix it; exits with 1 when something is
+    wrong.
+    """
     with stderr_console().status("Checking…"):
-        findings = [*_guarded("database", lambda: _database(common)), *_guarded("embedder", lambda: _embedder(common))]
+        findings = [
+            *_guarded("database", lambda: _database(common)),
+            *_guarded("embedder", lambda: _embedder(common)),
+        ]
         findings += [_tokenizer(), _disk()]
     wrong = sum(finding.state == "wrong" for finding in findings)
     show_rows(common, findings, FINDINGS, document={"ok": not wrong, "findings": findings})
@@ -53,7 +60,9 @@ def show_commands(findings: list[Finding]) -> None:
     for finding in findings:
         if finding.mend:
             stdout_console().print(
-                printable(f"{finding.about}: {finding.mend}"), style=STYLES[finding.state], soft_wrap=True
+                printable(f"{finding.about}: {finding.mend}"),
+                style=STYLES[finding.state],
+                soft_wrap=True,
             )
 
 
@@ -69,7 +78,9 @@ def _database(common: CommonOptions) -> list[Finding]:
     database = common.runtime().database
     if database.is_embedded:
         database.open()  # the first use creates the embedded server
-    return _examined(common, database) + (_cells(common, database) if database.settings.cells else [])
+    return _examined(common, database) + (
+        _cells(common, database) if database.settings.cells else []
+    )
 
 
 def _cells(common: CommonOptions, home: Database) -> list[Finding]:
@@ -79,7 +90,11 @@ def _cells(common: CommonOptions, home: Database) -> list[Finding]:
     findings = [Finding("cells", "well", names)]
     for cell in others:
         about = _guarded("server", partial(_examined, common, cell))
-        findings += [replace(each, about=f"{each.about} of {cell.cell}") for each in about if each.state != "well"]
+        findings += [
+            replace(each, about=f"{each.about} of {cell.cell}")
+            for each in about
+            if each.state != "well"
+        ]
     return findings
 
 
@@ -100,7 +115,14 @@ def _examined(common: CommonOptions, database: Database) -> list[Finding]:
 def _embedder(common: CommonOptions) -> list[Finding]:
     embedder = make_embedder(common.embedder)
     if embedder.name in (MINILM, MINILM_INT8) and weights.find() is None:
-        return [Finding("embedder", "note", f"the weights of {embedder.name} are downloaded at first use", "htm setup")]
+        return [
+            Finding(
+                "embedder",
+                "note",
+                f"the weights of {embedder.name} are downloaded at first use",
+                "htm setup",
+            )
+        ]
     dimension = len(embedder.query("Are you there?"))
     return [Finding("embedder", "well", f"{embedder.name} answers with {dimension} numbers")]
 
@@ -110,7 +132,10 @@ def _tokenizer() -> Finding:
     if tokens.exact:
         return Finding("tokenizer", "well", f"{tokens.name}, exact")
     return Finding(
-        "tokenizer", "note", "tokens are estimated, rather too high than too low", "pip install llama-index-core"
+        "tokenizer",
+        "note",
+        "tokens are estimated, rather too high than too low",
+        "pip install llama-index-core",
     )
 
 
@@ -119,5 +144,7 @@ def _disk() -> Finding:
     free = free_space(folder)
     says = f"{folder}, {free / 1e9:.1f} GB free"
     if free < MIN_FREE:
-        return Finding("home", "wrong", says, "free some space, or set HTM_HOME to a directory on another disk")
+        return Finding(
+            "home", "wrong", says, "free some space, or set HTM_HOME to a directory on another disk"
+        )
     return Finding("home", "well", says)

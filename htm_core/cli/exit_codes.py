@@ -44,7 +44,9 @@ SECONDS_TO_END = 0.7  # for what still runs when it is interrupted
 
 @contextlib.contextmanager
 def reported_errors(*, debug: bool) -> Iterator[None]:
-    """Turn an error inside this block into a message on stderr and an exit code; with `debug` it is raised as it is."""
+    """Turn an error inside this block into a message on stderr and an exit code; with `debug` it is
+    raised as it is.
+    """
     try:
         yield
         sys.stdout.flush()
@@ -66,7 +68,9 @@ def resumable() -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        print_error("interrupted; what was imported is kept, and the same command goes on where it was")
+        print_error(
+            "interrupted; what was imported is kept, and the same command goes on where it was"
+        )
         raise
 
 
@@ -88,14 +92,17 @@ def print_error(message: str) -> None:
 
 
 def end(code: str | int | None) -> NoReturn:
-    """End the process with an exit code, after what it still has open is closed. Ctrl-C meanwhile ends it as at any other time."""
+    """End the process with an exit code, after what it still has open is closed. Ctrl-C meanwhile
+    ends it as at any other time.
+    """
     try:
         if "htm_core.memory.process" in sys.modules:
             _shut_down()
             sys.stdout.flush()
             sys.stderr.flush()
             if isinstance(code, int | None) and any(map(_is_at_work, threading.enumerate())):
-                os._exit(code or 0)  # a model is in native code, around which the interpreter cannot be taken down
+                # a model is in native code, around which the interpreter cannot be taken down
+                os._exit(code or 0)
     except KeyboardInterrupt:
         end_interrupted()
     raise SystemExit(code)
@@ -106,7 +113,9 @@ def _is_at_work(thread: threading.Thread) -> bool:
 
 
 def completing() -> bool:
-    """True if a shell asks this process for the completions of a word, for one press of the Tab key."""
+    """True if a shell asks this process for the completions of a word, for one press of the Tab
+    key.
+    """
     return "_HTM_COMPLETE" in os.environ
 
 
@@ -119,8 +128,9 @@ def end_at_once(code: str | int | None) -> NoReturn:
 def end_interrupted() -> NoReturn:
     """End the process after Ctrl-C, within a second.
 
-    The embedded model ends after a part of a batch. Another one may be in the middle of a call that takes seconds, which Python
-    cannot stop, nor end the process around it. What it was working on is a job, which somebody does once its lease is over.
+    The embedded model ends after a part of a batch. Another one may be in the middle of a call that
+    takes seconds, which Python cannot stop, nor end the process around it. What it was working on
+    is a job, which somebody does once its lease is over.
     """
     try:
         ending = threading.Thread(target=_shut_down, daemon=True)
@@ -143,6 +153,8 @@ def _shut_down() -> None:
 
 
 def silence_stdout() -> None:
-    """Redirect stdout to nowhere once its reader is gone, so that the interpreter's last flush cannot fail."""
+    """Redirect stdout to nowhere once its reader is gone, so that the interpreter's last flush
+    cannot fail.
+    """
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,4 +1,6 @@
-"""`htm export --format`: what was said as JSON lines, a folder of Markdown or a Parquet table, for people and other programs."""
+"""`htm export --format`: what was said as JSON lines, a folder of Markdown or a Parquet table, for
+people and other programs.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +61,8 @@ def export_mentions(common: CommonOptions, path: Path, *, format: ExportFormat) 
         if str(path) == "-":
             if format is not ExportFormat.jsonl:
                 raise typer.BadParameter(
-                    f"expected a path to write {format.value} to, got -; only JSON lines go to stdout"
+                    f"expected a path to write {format.value} to, got -; only JSON lines go to "
+                    "stdout"
                 )
             _write_lines(sys.stdout, pages(memory, session=common.session), lambda _: None)
             return
@@ -87,8 +90,9 @@ def pages(memory: Memory, *, session: str | None) -> Pages:
 def record(mention: Mention) -> dict[str, Any]:
     """A mention as one object of JSON lines, which htm import reads."""
     known = {
-        "session": mention.session, "role": mention.role, "name": mention.name, "content": mention.content,
-        "at": mention.at.isoformat(), "id": mention.id, "metadata": to_json(mention.metadata) or None,
+        "session": mention.session, "role": mention.role, "name": mention.name,
+        "content": mention.content, "at": mention.at.isoformat(), "id": mention.id,
+        "metadata": to_json(mention.metadata) or None,
     }  # fmt: skip
     return {name: value for name, value in known.items() if value is not None}
 
@@ -114,12 +118,13 @@ def _parquet(path: Path, batches: Pages, step: Step) -> int:
         import pyarrow.parquet
     except ImportError:
         raise InvalidInput(
-            'expected pyarrow, which writes Parquet, and it is not installed: pip install "htm-memory[parquet]"'
+            "expected pyarrow, which writes Parquet, and it is not installed: pip install "
+            '"htm-memory[parquet]"'
         ) from None
     text = pyarrow.string()
     kinds = {
-        "id": text, "session": text, "role": text, "name": text, "at": pyarrow.timestamp("us", tz="UTC"), "content": text,
-        "metadata": text, "robot": text,
+        "id": text, "session": text, "role": text, "name": text,
+        "at": pyarrow.timestamp("us", tz="UTC"), "content": text, "metadata": text, "robot": text,
     }  # fmt: skip
     schema, written = pyarrow.schema(kinds), 0
     with written_whole(path) as draft, pyarrow.parquet.ParquetWriter(draft, schema) as out:
@@ -141,7 +146,9 @@ def _cell(mention: Mention, name: str) -> Any:
 def _markdown(path: Path, batches: Pages, step: Step) -> int:
     """One file for each session, in a new or an empty folder."""
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
-        raise InvalidInput(f"expected a new or an empty folder to write Markdown to, got {path}; name another one")
+        raise InvalidInput(
+            f"expected a new or an empty folder to write Markdown to, got {path}; name another one"
+        )
     begun, written = dict[str | None, Path](), 0
     try:
         path.mkdir(parents=True, exist_ok=True)
@@ -151,19 +158,27 @@ def _markdown(path: Path, batches: Pages, step: Step) -> int:
                     mention, taken={each.name for each in begun.values()}
                 )
                 with file.open("a", encoding="utf-8", newline="\n") as out:
-                    out.write(_said(mention) if mention.session in begun else _front(mention) + _said(mention))
+                    out.write(
+                        _said(mention)
+                        if mention.session in begun
+                        else _front(mention) + _said(mention)
+                    )
                 begun[mention.session] = file
             written += len(page)
             step(len(page))
     except OSError as error:
-        raise InvalidInput(f"expected a folder that can be written, got {path}: {error.strerror or error}") from None
+        raise InvalidInput(
+            f"expected a folder that can be written, got {path}: {error.strerror or error}"
+        ) from None
     return written
 
 
 def _file_name(mention: Mention, *, taken: set[str]) -> str:
     """A name that is one on every system, from the title of a session or the session itself."""
     plain = (
-        _NOT_IN_NAMES.sub("-", _title(mention) or mention.session or "no session").strip("-")[:LONGEST_NAME]
+        _NOT_IN_NAMES.sub("-", _title(mention) or mention.session or "no session").strip("-")[
+            :LONGEST_NAME
+        ]
         or "session"
     )
     if f"{plain}.md".lower() in {each.lower() for each in taken}:
@@ -186,20 +201,25 @@ def _front(mention: Mention) -> str:
 def _said(mention: Mention) -> str:
     who = speaker(mention.name, mention.role) or mention.robot
     return (
-        f"## {' '.join(who.split())}, {mention.at.astimezone(UTC):%Y-%m-%d %H:%M} UTC\n\n{mention.content.strip()}\n\n"
+        f"## {' '.join(who.split())}, {mention.at.astimezone(UTC):%Y-%m-%d %H:%M} "
+        f"UTC\n\n{mention.content.strip()}\n\n"
     )
 
 
 @contextlib.contextmanager
 def written_whole(path: Path) -> Iterator[Path]:
-    """A draft beside a file, which takes its name when it is complete; only the owner can read it."""
+    """A draft beside a file, which takes its name when it is complete; only the owner
+    can read it.
+    """
     draft = path.with_name(f".{path.name}.{os.getpid()}.draft")
     try:
         os.close(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
         yield draft
         draft.replace(path)
     except OSError as error:
-        raise InvalidInput(f"expected a file that can be written, got {path}: {error.strerror or error}") from None
+        raise InvalidInput(
+            f"expected a file that can be written, got {path}: {error.strerror or error}"
+        ) from None
     finally:
         with contextlib.suppress(OSError):
             draft.unlink()

@@ -18,7 +18,9 @@ from .options import CommonOptions, json_object, split_values
 from .rendering import local_time, printable, progress_bar, stderr_console
 from .setup import ensure_weights
 
-Place = Annotated[Path, typer.Argument(metavar="PATH", help="A file, or a folder with everything below it.")]
+Place = Annotated[
+    Path, typer.Argument(metavar="PATH", help="A file, or a folder with everything below it.")
+]
 
 
 def _left_out(loaded: Loaded) -> str:
@@ -27,8 +29,12 @@ def _left_out(loaded: Loaded) -> str:
 
 
 FILES: Sequence[Column[File]] = (
-    Column(name="loaded", value=lambda row: row.loaded_at, shown=lambda row: local_time(row.loaded_at)),
-    Column(name="chunks", value=lambda row: row.chunks, shown=lambda row: f"{row.chunks:,}", right=True),
+    Column(
+        name="loaded", value=lambda row: row.loaded_at, shown=lambda row: local_time(row.loaded_at)
+    ),
+    Column(
+        name="chunks", value=lambda row: row.chunks, shown=lambda row: f"{row.chunks:,}", right=True
+    ),
     Column(name="bytes", value=lambda row: row.size, shown=lambda row: f"{row.size:,}", right=True),
     Column(name="file", value=lambda row: row.path),
 )
@@ -51,14 +57,23 @@ def load(
     path: Place,
     pattern: Annotated[str, typer.Option("--pattern", help="Which files of a folder.")] = "**/*.md",
     tags: Tags = None,
-    metadata: Annotated[str | None, typer.Option("--metadata", metavar="JSON", help="An object.")] = None,
+    metadata: Annotated[
+        str | None, typer.Option("--metadata", metavar="JSON", help="An object.")
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Read unchanged files too.")] = False,
     vault: Annotated[
         bool | None,
-        typer.Option("--vault/--no-vault", help="Read #tags and [[links]] as Obsidian does; default in its vaults."),
+        typer.Option(
+            "--vault/--no-vault",
+            help="Read #tags and [[links]] as Obsidian does; default in its vaults.",
+        ),
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be loaded, and write nothing.")] = False,
-    wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait for the vectors, or leave them.")] = True,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be loaded, and write nothing.")
+    ] = False,
+    wait: Annotated[
+        bool, typer.Option("--wait/--no-wait", help="Wait for the vectors, or leave them.")
+    ] = True,
 ) -> None:
     """Load files as memories. Run it again after they have changed: only changes are read."""
     wait = wait and not dry_run
@@ -102,7 +117,9 @@ def unload(common: CommonOptions, path: Place) -> None:
 
 def files(
     common: CommonOptions,
-    path: Annotated[Path | None, typer.Argument(metavar="[PATH]", help="Only this file or folder.")] = None,
+    path: Annotated[
+        Path | None, typer.Argument(metavar="[PATH]", help="Only this file or folder.")
+    ] = None,
 ) -> None:
     """Show the files that are loaded."""
     with common.memory() as memory:

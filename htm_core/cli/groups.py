@@ -21,15 +21,37 @@ def _named(status: GroupStatus, role: str) -> str:
 
 
 def _member_text(member: Member) -> str:
-    return member.robot if member.live else f"{member.robot} (lost at {local_time(member.heartbeat_at)})"
+    return (
+        member.robot
+        if member.live
+        else f"{member.robot} (lost at {local_time(member.heartbeat_at)})"
+    )
 
 
 ROBOTS: Sequence[Column[Robot]] = (
-    Column(name="robot", value=lambda row: row.name, shown=lambda row: printable(row.name, longest=20)),
-    Column(name="last active", value=lambda row: row.active_at, shown=lambda row: local_time(row.active_at)),
-    Column(name="memories", value=lambda row: row.nodes, shown=lambda row: f"{row.nodes:,}", right=True),
-    Column(name="mentions", value=lambda row: row.mentions, shown=lambda row: f"{row.mentions:,}", right=True),
-    Column(name="in mind", value=lambda row: row.working_items, shown=lambda row: f"{row.working_items:,}", right=True),
+    Column(
+        name="robot", value=lambda row: row.name, shown=lambda row: printable(row.name, longest=20)
+    ),
+    Column(
+        name="last active",
+        value=lambda row: row.active_at,
+        shown=lambda row: local_time(row.active_at),
+    ),
+    Column(
+        name="memories", value=lambda row: row.nodes, shown=lambda row: f"{row.nodes:,}", right=True
+    ),
+    Column(
+        name="mentions",
+        value=lambda row: row.mentions,
+        shown=lambda row: f"{row.mentions:,}",
+        right=True,
+    ),
+    Column(
+        name="in mind",
+        value=lambda row: row.working_items,
+        shown=lambda row: f"{row.working_items:,}",
+        right=True,
+    ),
     Column(name="groups", value=lambda row: row.groups, shown=lambda row: ", ".join(row.groups)),
 )
 GROUPS: Sequence[Column[GroupStatus]] = (
@@ -50,14 +72,18 @@ GROUPS: Sequence[Column[GroupStatus]] = (
 
 
 def robots(common: CommonOptions) -> None:
-    """List the robots of the tenant: when each was last active, its memories, and its working memory."""
+    """List the robots of the tenant: when each was last active, its memories, and its working
+    memory.
+    """
     with common.memory() as memory:
         rows = memory.robots()
     show_rows(common, rows, ROBOTS)
 
 
 def groups(common: CommonOptions, name: Name = None) -> None:
-    """List the groups of the tenant: active, standby and lost members, and the tokens in working memory."""
+    """List the groups of the tenant: active, standby and lost members, and the tokens in working
+    memory.
+    """
     with common.memory() as memory:
         rows = list_groups(memory._engine, name=name, session=common.session)
     show_rows(common, rows, GROUPS)

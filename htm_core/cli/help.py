@@ -32,7 +32,8 @@ class Value:
 class CompactCommand(TyperCommand):
     """A command whose help is compact.
 
-    `shared` are the names of the options that it has in common with others, `values` what each option takes.
+    `shared` are the names of the options that it has in common with others, `values` what each
+    option takes.
     """
 
     shared: frozenset[str] = frozenset()
@@ -40,19 +41,27 @@ class CompactCommand(TyperCommand):
     examples: Sequence[str] = ()
 
     def parse_args(self, ctx: Any, args: list[str]) -> Any:
-        """Read the arguments. An option that there is not is answered with those that it may be meant for, as a question."""
+        """Read the arguments. An option that there is not is answered with those that it may be
+        meant for, as a question.
+        """
         try:
             return super().parse_args(ctx, args)
         except Exception as error:  # of click or of typer, which has no public name for it
             message = getattr(error, "message", "").rstrip(".")
-            if close := getattr(error, "possibilities", None):  # as click says it, one reads as if these were all
+            # as click says it, one reads as if these were all
+            if close := getattr(error, "possibilities", None):
                 ctx.fail(f"{message}. Did you mean {' or '.join(sorted(close))}?")
             if "extra argument" in message and any(each.metavar in TEXTS for each in self.params):
-                ctx.fail(f'{message}. A text of several words needs quotation marks: htm {ctx.info_name} "…"')
+                ctx.fail(
+                    f"{message}. A text of several words needs quotation marks: htm "
+                    f'{ctx.info_name} "…"'
+                )
             raise
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Write usage, purpose, arguments, options, those in common with other commands, and examples."""
+        """Write usage, purpose, arguments, options, those in common with other commands, and
+        examples.
+        """
         arguments: list[Any] = []
         own: list[tuple[str, str]] = []
         shared: list[tuple[str, str]] = []
@@ -61,13 +70,19 @@ class CompactCommand(TyperCommand):
             if parameter.param_type_name == "argument":
                 arguments.append(parameter)
             elif not getattr(parameter, "hidden", False):
-                listed = shared if parameter.name in self.shared or parameter.name == "help" else own
+                listed = (
+                    shared if parameter.name in self.shared or parameter.name == "help" else own
+                )
                 listed.append(_option(parameter, self.values.get(parameter.name, Value())))
         usage = " ".join(["[OPTIONS]", *map(_argument, arguments)])
         formatter.write_usage(ctx.command_path, usage)
         formatter.write_paragraph()
         formatter.write_text((self.help or "").partition("\f")[0].strip())
-        rows = [(_argument(each).strip("[]").removesuffix("..."), each.help) for each in arguments if each.help]
+        rows = [
+            (_argument(each).strip("[]").removesuffix("..."), each.help)
+            for each in arguments
+            if each.help
+        ]
         _section(formatter, "Arguments", rows)
         _section(formatter, "Options", own)
         _section(formatter, "In common", shared)
@@ -90,12 +105,18 @@ def write_commands(formatter: Any, part: str, rows: Iterable[tuple[str, str]]) -
 
 
 def brief(text: str, longest: int) -> str:
-    """A sentence without its full stop, cut after the last of its clauses that fits `longest` characters."""
+    """A sentence without its full stop, cut after the last of its clauses that fits `longest`
+    characters.
+    """
     whole = text.rstrip(".")
     if len(whole) <= longest:
         return whole
     ends = [each.start() for each in _CLAUSE.finditer(whole) if each.start() <= longest]
-    ends = [each for each in ends if each > longest / 2 and whole[:each].count("(") == whole[:each].count(")")]
+    ends = [
+        each
+        for each in ends
+        if each > longest / 2 and whole[:each].count("(") == whole[:each].count(")")
+    ]
     return whole[: ends[-1]] if ends else whole[: whole.rindex(" ", 0, longest)] + "…"
 
 
@@ -113,7 +134,9 @@ def _argument(parameter: Any) -> str:
 
 
 def _option(parameter: Any, value: Value) -> tuple[str, str]:
-    """The names of an option with what it takes, and its help with its default, its range and its variable."""
+    """The names of an option with what it takes, and its help with its default, its range and its
+    variable.
+    """
     left = ", ".join(sorted(parameter.opts, key=lambda name: name.startswith("--")))
     if value.metavar and not parameter.is_flag:
         left += f" {parameter.metavar or value.metavar}"
@@ -133,7 +156,13 @@ def _default(parameter: Any) -> str | None:
         return str((parameter.opts if value else parameter.secondary_opts)[0]).lstrip("-")
     if value is None or isinstance(value, bool) or callable(value) or value in ((), [], ""):
         return None
-    return f"{value:g}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)
+    return (
+        f"{value:g}"
+        if isinstance(value, float)
+        else f"{value:,}"
+        if isinstance(value, int)
+        else str(value)
+    )
 
 
 def _variable(parameter: Any) -> str | None:
@@ -142,7 +171,9 @@ def _variable(parameter: Any) -> str | None:
 
 
 def values_of(signature: inspect.Signature) -> dict[str, Value]:
-    """Return the values of a command's options by name, read off the annotations: typer's own classes change between versions."""
+    """Return the values of a command's options by name, read off the annotations: typer's own
+    classes change between versions.
+    """
     return {name: _value_of(name, each.annotation) for name, each in signature.parameters.items()}
 
 
@@ -154,8 +185,14 @@ def _value_of(name: str, annotation: Any) -> Value:
     if issubclass(kind, Enum):
         choices = [str(each.value) for each in kind]
         short = "|".join(choices)
-        return Value(short) if len(short) <= LONGEST_CHOICES else Value(name.upper(), ", ".join(choices))
-    metavar = next((metavar for type, metavar in METAVARS.items() if issubclass(kind, type)), "TEXT")
+        return (
+            Value(short)
+            if len(short) <= LONGEST_CHOICES
+            else Value(name.upper(), ", ".join(choices))
+        )
+    metavar = next(
+        (metavar for type, metavar in METAVARS.items() if issubclass(kind, type)), "TEXT"
+    )
     least, most = getattr(about, "min", None), getattr(about, "max", None)
     return Value(metavar, None if least is None or most is None else f"{least:,g} to {most:,g}")
 

@@ -14,20 +14,35 @@ from .rendering import MAX_SHOWN, local_time, printable, speaker
 
 
 def hit_columns(marked: str | None = None) -> Sequence[Column[Hit]]:
-    """Id, score, how likely it answers, ranks by meaning and by words, speaker and time; `marked` words are highlighted.
+    """Id, score, how likely it answers, ranks by meaning and by words, speaker and time; `marked`
+    words are highlighted.
 
     With --explain each memory has its signals below it: what each added to the score.
     """
     return [
         Column(name="id", value=lambda hit: hit.node.id, shown=lambda hit: short(hit.node.id)),
-        Column(name="score", value=lambda hit: hit.score, shown=lambda hit: f"{hit.score:.2f}", right=True),
-        Column(name="likely", value=lambda hit: hit.relevance, shown=lambda hit: f"{hit.relevance:.0%}", right=True),
+        Column(
+            name="score",
+            value=lambda hit: hit.score,
+            shown=lambda hit: f"{hit.score:.2f}",
+            right=True,
+        ),
+        Column(
+            name="likely",
+            value=lambda hit: hit.relevance,
+            shown=lambda hit: f"{hit.relevance:.0%}",
+            right=True,
+        ),
         Column(name="by", shown=_ranks),
         Column(name="vector_rank", value=lambda hit: hit.vector_rank, exact=True),
         Column(name="text_rank", value=lambda hit: hit.text_rank, exact=True),
         Column(name="who and when", shown=_who_and_when),
         Column(name="who", value=lambda hit: speaker(hit.mention), exact=True),
-        Column(name="at", value=lambda hit: hit.mention.at if hit.mention else hit.node.created_at, exact=True),
+        Column(
+            name="at",
+            value=lambda hit: hit.mention.at if hit.mention else hit.node.created_at,
+            exact=True,
+        ),
         Column(name="session", value=lambda hit: hit.mention and hit.mention.session, exact=True),
         Column(name="tags", value=lambda hit: hit.node.tags, exact=True),
         Column(name="memory", value=lambda hit: hit.content, shown=lambda hit: _text(hit, marked)),
@@ -44,9 +59,13 @@ def _text(hit: Hit, marked: str | None) -> Text:
     if marked:
         text.highlight_words([marked], "bold green", case_sensitive=False)
     if hit.before is not None:
-        text = Text.assemble((f"{speaker(hit.before)}: {printable(hit.before.content)}\n", "dim"), text)
+        text = Text.assemble(
+            (f"{speaker(hit.before)}: {printable(hit.before.content)}\n", "dim"), text
+        )
     if hit.signals:
-        added = " + ".join(f"{name} {value:.2f}" for name, value in hit.signals.items() if abs(value) >= 0.005)
+        added = " + ".join(
+            f"{name} {value:.2f}" for name, value in hit.signals.items() if abs(value) >= 0.005
+        )
         text = Text.assemble(text, (f"\n{added}", "dim"))
     return text
 
@@ -56,7 +75,9 @@ def _who_and_when(hit: Hit) -> Text:
     more = f" +{hit.times_said - 1}" if hit.times_said > 1 else ""
     when = local_time(hit.mention.at if hit.mention else hit.node.created_at)
     holds = f"\n{hit.holds}" if hit.holds else ""
-    return Text.assemble(printable(speaker(hit.mention) + more, longest=16), "\n", (when, "dim"), (holds, "italic"))
+    return Text.assemble(
+        printable(speaker(hit.mention) + more, longest=16), "\n", (when, "dim"), (holds, "italic")
+    )
 
 
 def _ranks(hit: Hit) -> str:

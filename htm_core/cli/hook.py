@@ -1,4 +1,5 @@
-"""`htm hook`: what a coding agent calls at the start and the end of its work, with the event as JSON on stdin.
+"""`htm hook`: what a coding agent calls at the start and the end of its work, with the event as
+JSON on stdin.
 
 No error of it stops the agent: an exit code of 2 would, so every failure is a 1.
 """
@@ -31,10 +32,15 @@ DEFAULT_BUDGET = 1_500
 def hook(
     common: CommonOptions,
     budget: Annotated[
-        int, typer.Option("--budget", "-b", min=200, max=50_000, help="Tokens that a session wakes up with.")
+        int,
+        typer.Option(
+            "--budget", "-b", min=200, max=50_000, help="Tokens that a session wakes up with."
+        ),
     ] = DEFAULT_BUDGET,
 ) -> None:
-    """Answer a hook of a coding agent, whose event is on stdin: wake up when a session starts, and save what was said."""
+    """Answer a hook of a coding agent, whose event is on stdin: wake up when a session starts, and
+    save what was said.
+    """
     try:
         _answer(common, sys.stdin.buffer.read(), budget=budget)
     except HTMError as error:
@@ -54,13 +60,17 @@ def _answer(common: CommonOptions, payload: bytes, *, budget: int) -> None:
             print_json({"hookSpecificOutput": {"hookEventName": name, "additionalContext": text}})
     elif name in SAVES or name in TURNS:
         saved = _save(
-            common, _of_transcript(common, event.get("transcript_path")) if name in SAVES else drafts_of(event)
+            common,
+            _of_transcript(common, event.get("transcript_path"))
+            if name in SAVES
+            else drafts_of(event),
         )
         if common.json:
             print_json({"saved": saved})
     else:
         raise InvalidInput(
-            f"expected the event {', '.join((*WAKES, *SAVES, *TURNS))}, got {name!r:.80}; call htm hook for these events only"
+            f"expected the event {', '.join((*WAKES, *SAVES, *TURNS))}, got {name!r:.80}; call "
+            "htm hook for these events only"
         )
 
 
@@ -71,7 +81,8 @@ def _event(payload: bytes) -> Mapping[str, Any]:
         event = None
     if not isinstance(event, dict):
         raise InvalidInput(
-            "expected the event of a hook as a JSON object on stdin, got something else; the agent calls htm hook itself"
+            "expected the event of a hook as a JSON object on stdin, got something else; the "
+            "agent calls htm hook itself"
         )
     return event
 
@@ -79,18 +90,26 @@ def _event(payload: bytes) -> Mapping[str, Any]:
 def _of_transcript(common: CommonOptions, path: object) -> Transcript:
     """The turns of a transcript. The agent may be writing its last line: that one is left."""
     if not isinstance(path, str) or not path:
-        raise InvalidInput(f"expected transcript_path, the path of the session's transcript, got {path!r:.80}")
+        raise InvalidInput(
+            f"expected transcript_path, the path of the session's transcript, got {path!r:.80}"
+        )
     file = Path(path).expanduser()
     try:
         content = file.read_bytes()
     except OSError as error:
-        raise InvalidInput(f"expected a transcript to read, got {path!r:.200}: {error.strerror or error}") from None
+        raise InvalidInput(
+            f"expected a transcript to read, got {path!r:.200}: {error.strerror or error}"
+        ) from None
     longest = common.settings(works=False).max_content
-    return read(content[: content.rfind(b"\n") + 1], name=file.name, format="claude-code", longest=longest)
+    return read(
+        content[: content.rfind(b"\n") + 1], name=file.name, format="claude-code", longest=longest
+    )
 
 
 def _save(common: CommonOptions, turns: Sequence[Draft]) -> int:
-    """Remember what is new among some turns, and let go what was taken back; answers how many are new."""
+    """Remember what is new among some turns, and let go what was taken back; answers how many are
+    new.
+    """
     saved = 0
     with common.memory() as memory:
         now = turns.conversations if isinstance(turns, Transcript) else ()

@@ -18,7 +18,9 @@ def short(id: str | None) -> str:
 
 
 def memory_id(memory: Memory, id_or_key: str, *, forgotten: bool = False) -> str:
-    """The id of a memory, or its key. With `forgotten` it may be one that is hidden. Raises `InvalidInput` for several."""
+    """The id of a memory, or its key. With `forgotten` it may be one that is hidden. Raises
+    `InvalidInput` for several.
+    """
     return whole_id(memory._engine, id_or_key, hidden=forgotten)
 
 
@@ -33,7 +35,9 @@ def job_ids(memory: Memory, wanted: Sequence[str]) -> list[str]:
 
 
 def mention_id(memory: Memory, wanted: str | None) -> str | None:
-    """The id of a mention, given by its own or by that of its memory, which stands for the latest mention of it."""
+    """The id of a mention, given by its own or by that of its memory, which stands for the latest
+    mention of it.
+    """
     if wanted is None:
         return None
     own = whole_id(memory._engine, wanted, kind="mentions", hidden=True)

@@ -1,4 +1,6 @@
-"""Report of `htm import` when it is done: for each source what became of its turns, and what was not understood."""
+"""Report of `htm import` when it is done: for each source what became of its turns, and what was
+not understood.
+"""
 
 from __future__ import annotations
 
@@ -16,15 +18,18 @@ from .options import CommonOptions
 from .rendering import printable, stdout_console
 
 LONGEST_TITLE = 40
-SHOWN = (NOT_UNDERSTOOD, NOT_STORED, LINK_TO_NOTHING, NO_TAG)  # reasons whose first places are shown
+# reasons whose first places are shown
+SHOWN = (NOT_UNDERSTOOD, NOT_STORED, LINK_TO_NOTHING, NO_TAG)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportedTranscript:
-    """The result for one transcript: turns that were new, changed, known already, and skipped for `reasons`.
+    """The result for one transcript: turns that were new, changed, known already, and skipped for
+    `reasons`.
 
     `taken_back` is how many were known and hold no more, so that they were hidden.
-    `sessions` is how many conversations it has, `titles` are those of the first few, `examples` the first places of each reason.
+    `sessions` is how many conversations it has, `titles` are those of the first few, `examples` the
+    first places of each reason.
     """
 
     name: str
@@ -46,11 +51,16 @@ class ImportedTranscript:
         for skip in refused:
             skips.add(skip)
         return replace(
-            self, skipped=self.skipped + len(refused), reasons=dict(skips.reasons), examples=tuple(skips.examples)
+            self,
+            skipped=self.skipped + len(refused),
+            reasons=dict(skips.reasons),
+            examples=tuple(skips.examples),
         )
 
 
-def report_import(common: CommonOptions, transcripts: Sequence[ImportedTranscript], *, dry_run: bool) -> None:
+def report_import(
+    common: CommonOptions, transcripts: Sequence[ImportedTranscript], *, dry_run: bool
+) -> None:
     """Print the result for each source, in lines that fit any terminal."""
     if common.json:
         print_json({"files": transcripts, **({"dry_run": True} if dry_run else {})})
@@ -67,7 +77,8 @@ def _lines(transcript: ImportedTranscript, *, dry_run: bool) -> Iterator[Rendera
     is_notes = transcript.format == "markdown"
     what, parts = ("file", "part") if is_notes else ("conversation", "turn")
     size = (
-        f"{transcript.format}: {_count(transcript.sessions, what)}, {_count(transcript.turns, parts)}"
+        f"{transcript.format}: {_count(transcript.sessions, what)}, "
+        f"{_count(transcript.turns, parts)}"
         if transcript.sessions
         else transcript.format
     )
@@ -78,10 +89,14 @@ def _lines(transcript: ImportedTranscript, *, dry_run: bool) -> Iterator[Rendera
         "known": transcript.known,
         "forgotten as no longer there" if is_notes else "taken back": transcript.taken_back,
     }
-    counts = ", ".join(f"{name} {count:,}" for name, count in figures.items() if count or "import" in name)
+    counts = ", ".join(
+        f"{name} {count:,}" for name, count in figures.items() if count or "import" in name
+    )
     yield _indented(counts)
     if transcript.titles:
-        titles = ", ".join(f"“{printable(title, longest=LONGEST_TITLE).plain}”" for title in transcript.titles)
+        titles = ", ".join(
+            f"“{printable(title, longest=LONGEST_TITLE).plain}”" for title in transcript.titles
+        )
         more = transcript.sessions - len(transcript.titles)
         yield _indented(f"about {titles}" + (f" and {more:,} more" if more > 0 else ""))
     if transcript.reasons:

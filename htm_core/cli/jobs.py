@@ -58,16 +58,23 @@ JOBS: Sequence[Column[Job]] = (
 def jobs(
     common: CommonOptions,
     act: Annotated[
-        JobAction, typer.Argument(metavar="list|retry", help="Show jobs, or retry those that were given up.")
+        JobAction,
+        typer.Argument(metavar="list|retry", help="Show jobs, or retry those that were given up."),
     ] = JobAction.list,
     ids: Annotated[
-        list[str] | None, typer.Argument(metavar="ID", help="Only these; for retry.", autocompletion=completion.jobs)
+        list[str] | None,
+        typer.Argument(metavar="ID", help="Only these; for retry.", autocompletion=completion.jobs),
     ] = None,
     kind: Annotated[Kind | None, typer.Option("--kind", help="Only jobs of this kind.")] = None,
     parked: Annotated[
-        bool | None, typer.Option("--parked/--waiting", help="Only jobs that were given up, or only the others.")
+        bool | None,
+        typer.Option(
+            "--parked/--waiting", help="Only jobs that were given up, or only the others."
+        ),
     ] = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="How many at most.")] = 100,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", min=1, max=1000, help="How many at most.")
+    ] = 100,
 ) -> None:
     """List the pending jobs of these memories, or retry those that were given up."""
     if ids and act is JobAction.list:
@@ -79,14 +86,21 @@ def jobs(
             )
             rows = None
         else:
-            retried, rows = 0, memory.jobs.list(kind=None if kind is None else kind.value, parked=parked, limit=limit)
+            retried, rows = (
+                0,
+                memory.jobs.list(
+                    kind=None if kind is None else kind.value, parked=parked, limit=limit
+                ),
+            )
     if rows is not None:
         _show(common, rows)
     elif common.json:
         print_json({"retried": retried})
     else:
         stdout_console().print(
-            f"{retried:,} jobs are due again; htm worker --once does them." if retried else "No job was given up."
+            f"{retried:,} jobs are due again; htm worker --once does them."
+            if retried
+            else "No job was given up."
         )
 
 

@@ -16,11 +16,15 @@ from ..base.types import Hit, Recall
 def print_json(value: object) -> None:
     """Write a value to stdout as one JSON document, and nothing else."""
     exact = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
-    sys.stdout.write(json.dumps(to_json(value), ensure_ascii=not exact, allow_nan=False, indent=2) + "\n")
+    sys.stdout.write(
+        json.dumps(to_json(value), ensure_ascii=not exact, allow_nan=False, indent=2) + "\n"
+    )
 
 
 def to_json(value: object) -> Any:
-    """A value as JSON types: times in ISO 8601 with their offset, bytes in base64, dataclasses field by field."""
+    """A value as JSON types: times in ISO 8601 with their offset, bytes in base64, dataclasses
+    field by field.
+    """
     if isinstance(value, Hit):
         return {"content": value.content, **_fields(value)}
     if is_dataclass(value) and not isinstance(value, type):

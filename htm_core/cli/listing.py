@@ -1,4 +1,6 @@
-"""Lists in the form that is asked for: a table for people, CSV for spreadsheets, one JSON document for programs."""
+"""Lists in the form that is asked for: a table for people, CSV for spreadsheets, one JSON document
+for programs.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,8 @@ from .rendering import make_table, printable, stdout_console, without_controls
 
 T = TypeVar("T")
 
-LEAST_LAST = 16  # characters of the last column: with less room each row is shown as lines of names and values
+# characters of the last column: with less room each row is shown as lines of names and values
+LEAST_LAST = 16
 GAP = 3  # characters between two columns, at most
 # What a spreadsheet would take for a formula: OWASP's list, also behind white space.
 _FORMULA = re.compile(r"\s*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n]")
@@ -31,7 +34,8 @@ _FORMULA = re.compile(r"\s*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n]")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column(Generic[T]):
-    """A column of a list: the exact `value` of a row, which CSV has, and how a table shows it, by default as it is.
+    """A column of a list: the exact `value` of a row, which CSV has, and how a table shows it, by
+    default as it is.
 
     Without a `value` it is only in tables, without `shown` and with `exact` only in CSV.
     """
@@ -59,7 +63,9 @@ def show_rows(
     document: object = None,
     to: Console | None = None,
 ) -> None:
-    """Print rows in the form that is asked for. `document` is what --json prints, by default the rows."""
+    """Print rows in the form that is asked for. `document` is what --json prints, by default the
+    rows.
+    """
     if common.json:
         print_json(rows if document is None else document)
     elif common.csv:
@@ -68,17 +74,24 @@ def show_rows(
         print_table(rows, columns, to=to)
 
 
-def print_table(rows: Sequence[T], columns: Sequence[Column[T]], *, to: Console | None = None) -> None:
-    """Print rows as a table; where the terminal is too narrow for it, each row as lines of names and values."""
+def print_table(
+    rows: Sequence[T], columns: Sequence[Column[T]], *, to: Console | None = None
+) -> None:
+    """Print rows as a table; where the terminal is too narrow for it, each row as lines of names
+    and values.
+    """
     console, shown = to or stdout_console(), [each for each in columns if not each.exact]
     cells = [[each.cell(row) for each in shown] for row in rows]
     widths = [
-        max(_width(Text(column.name)), *(_width(row[at]) for row in cells)) for at, column in enumerate(shown[:-1])
+        max(_width(Text(column.name)), *(_width(row[at]) for row in cells))
+        for at, column in enumerate(shown[:-1])
     ]
     if sum(widths) + GAP * len(widths) + LEAST_LAST > console.width and len(shown) > 1:
         _print_records(console, [each.name for each in shown], cells)
         return
-    table = make_table(*(each.name for each in shown), right=[each.name for each in shown if each.right])
+    table = make_table(
+        *(each.name for each in shown), right=[each.name for each in shown if each.right]
+    )
     for row in cells:
         table.add_row(*row)
     console.print(table)
@@ -107,11 +120,15 @@ def _width(text: Text) -> int:
 
 
 def print_csv(rows: Sequence[T], columns: Sequence[Column[T]]) -> None:
-    """Print rows as CSV by RFC 4180, with a line of names: CRLF between records, quotes where they are needed.
+    """Print rows as CSV by RFC 4180, with a line of names: CRLF between records, quotes where they
+    are needed.
 
-    A text that a spreadsheet would take for a formula begins with an apostrophe, as OWASP advises; JSON has it as it is.
+    A text that a spreadsheet would take for a formula begins with an apostrophe, as OWASP advises;
+    JSON has it as it is.
     """
-    exact = [(each.name.replace(" ", "_"), each.value) for each in columns if each.value is not None]
+    exact = [
+        (each.name.replace(" ", "_"), each.value) for each in columns if each.value is not None
+    ]
     made = io.StringIO()
     writer = csv.writer(made)  # its default dialect is that of RFC 4180
     writer.writerow([name for name, _ in exact])
@@ -123,14 +140,18 @@ def print_csv(rows: Sequence[T], columns: Sequence[Column[T]]) -> None:
 
 
 def _guarded(value: object) -> str:
-    """A value as CSV text, harmless in a spreadsheet and on a terminal. Numbers stay as they are."""
+    """A value as CSV text, harmless in a spreadsheet and on a terminal. Numbers stay
+    as they are.
+    """
     text = csv_text(value)
     runs = not isinstance(value, int | float) and _FORMULA.match(text) is not None
     return ("'" if runs else "") + without_controls(text)
 
 
 def csv_text(value: object) -> str:
-    """A value as text: nothing for None, times in ISO 8601 with their offset, lists with "; " between, mappings as JSON."""
+    """A value as text: nothing for None, times in ISO 8601 with their offset, lists with "; "
+    between, mappings as JSON.
+    """
     if value is None:
         return ""
     if isinstance(value, bool):

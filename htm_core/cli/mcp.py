@@ -26,34 +26,51 @@ def mcp(
     budget: Annotated[
         int,
         typer.Option(
-            "--budget", "-b", min=200, max=50_000, help="Tokens of an answer at most, where none are asked for."
+            "--budget",
+            "-b",
+            min=200,
+            max=50_000,
+            help="Tokens of an answer at most, where none are asked for.",
         ),
     ] = DEFAULT_BUDGET,
-    read_only: Annotated[bool, typer.Option("--read-only", help="Offer the tools that only read.")] = False,
+    read_only: Annotated[
+        bool, typer.Option("--read-only", help="Offer the tools that only read.")
+    ] = False,
     ignore_unknown: Annotated[
-        bool, typer.Option("--ignore-unknown", help="Ignore arguments that a tool does not have, and say so.")
+        bool,
+        typer.Option(
+            "--ignore-unknown", help="Ignore arguments that a tool does not have, and say so."
+        ),
     ] = False,
 ) -> None:
-    """Serve these memories to a client of the Model Context Protocol over stdin and stdout, until it closes stdin."""
+    """Serve these memories to a client of the Model Context Protocol over stdin and stdout, until
+    it closes stdin.
+    """
     if common.json:
         raise InvalidInput("expected no --json, since stdout carries the protocol; leave it out")
     try:
         from ..serve.mcp import build_server, serve_stdio
     except ImportError as error:
         raise InvalidInput(str(error)) from None
-    logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
+    logging.basicConfig(
+        level=logging.WARNING, stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s"
+    )
     opened = _Opened(common)
     threading.Thread(target=opened.warm, daemon=True).start()
     threading.Thread(target=_end_with_parent, args=(os.getppid(), opened), daemon=True).start()
     try:
-        server = build_server(opened, budget=budget, read_only=read_only, ignore_unknown=ignore_unknown)
+        server = build_server(
+            opened, budget=budget, read_only=read_only, ignore_unknown=ignore_unknown
+        )
         asyncio.run(serve_stdio(server))
     finally:
         opened.close()
 
 
 def _end_with_parent(parent: int, opened: _Opened) -> None:
-    """End when the client that started this is gone: another process may hold its end of stdin open for ever."""
+    """End when the client that started this is gone: another process may hold its end of stdin open
+    for ever.
+    """
     while os.getppid() == parent:
         time.sleep(PARENT_EVERY)
     logging.getLogger("htm.mcp").warning("the program that started this server is gone; it ends")
@@ -62,7 +79,9 @@ def _end_with_parent(parent: int, opened: _Opened) -> None:
 
 
 class _Opened:
-    """The memory of these options, opened at the first request that finds its database; until then each request tries again."""
+    """The memory of these options, opened at the first request that finds its database; until then
+    each request tries again.
+    """
 
     def __init__(self, common: CommonOptions) -> None:
         self._common = common
@@ -77,7 +96,9 @@ class _Opened:
             return self._memory
 
     def warm(self) -> None:
-        """Open it before it is asked for, so that the first answer does not wait for a server to start."""
+        """Open it before it is asked for, so that the first answer does not wait for a server to
+        start.
+        """
         try:
             self().stats()
         except HTMError as error:
@@ -92,8 +113,11 @@ class _Opened:
 
 
 def _open(common: CommonOptions) -> Memory:
-    """The memory with a worker, which makes the vectors; raises `HTMError` when the tenant's model cannot be looked up."""
+    """The memory with a worker, which makes the vectors; raises `HTMError` when the tenant's model
+    cannot be looked up.
+    """
     if common.embedder is None:
         with common.runtime(works=True).database.transaction(common.tenant) as connection:
-            stored_embedder(tenants.active_model(connection))  # refused here, if only a program can give it
+            # refused here, if only a program can give it
+            stored_embedder(tenants.active_model(connection))
     return common.memory(works=True)

@@ -43,14 +43,26 @@ from .rendering import (
 from .setup import ensure_weights
 
 MOST_USERS = 5  # that are named where nobody was asked for
-Tags = Annotated[list[str] | None, typer.Option("--tags", "--tag", help="Tags, with commas or repeated.")]
-Where = Annotated[str | None, typer.Option("--where", metavar="JSON", help='Metadata filter, as {"a": {"$gte": 1}}.')]
+Tags = Annotated[
+    list[str] | None, typer.Option("--tags", "--tag", help="Tags, with commas or repeated.")
+]
+Where = Annotated[
+    str | None,
+    typer.Option("--where", metavar="JSON", help='Metadata filter, as {"a": {"$gte": 1}}.'),
+]
 By = Annotated[
     list[str] | None,
-    typer.Option("--by", metavar="ROBOT", help="Only what these robots heard.", autocompletion=completion.robots),
+    typer.Option(
+        "--by",
+        metavar="ROBOT",
+        help="Only what these robots heard.",
+        autocompletion=completion.robots,
+    ),
 ]
 Limit = Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="How many at most.")]
-Wait = Annotated[bool, typer.Option("--wait/--no-wait", help="Make its vector at once, or leave it to a worker.")]
+Wait = Annotated[
+    bool, typer.Option("--wait/--no-wait", help="Make its vector at once, or leave it to a worker.")
+]
 
 
 class Mode(StrEnum):
@@ -71,7 +83,9 @@ class Scope(StrEnum):
 
 def remember(
     common: CommonOptions,
-    content: Annotated[str, typer.Argument(metavar="TEXT", help="What to remember; - reads it from stdin.")],
+    content: Annotated[
+        str, typer.Argument(metavar="TEXT", help="What to remember; - reads it from stdin.")
+    ],
     key: Annotated[
         str | None,
         typer.Option(
@@ -82,31 +96,53 @@ def remember(
     ] = None,
     importance: Annotated[float | None, typer.Option("--importance", min=0, max=10)] = None,
     tags: Tags = None,
-    metadata: Annotated[str | None, typer.Option("--metadata", metavar="JSON", help="An object.")] = None,
-    role: Annotated[str | None, typer.Option("--role", help="user, assistant, system or tool.")] = None,
+    metadata: Annotated[
+        str | None, typer.Option("--metadata", metavar="JSON", help="An object.")
+    ] = None,
+    role: Annotated[
+        str | None, typer.Option("--role", help="user, assistant, system or tool.")
+    ] = None,
     name: Annotated[str | None, typer.Option("--name", help="Who is speaking.")] = None,
-    at: Annotated[str | None, typer.Option("--at", help="When, in ISO 8601 with an offset; default now.")] = None,
+    at: Annotated[
+        str | None, typer.Option("--at", help="When, in ISO 8601 with an offset; default now.")
+    ] = None,
     id: Annotated[
-        str | None, typer.Option("--id", help="Your own id for it; the same id is never stored twice.")
+        str | None,
+        typer.Option("--id", help="Your own id for it; the same id is never stored twice."),
     ] = None,
     valid: Annotated[
-        str | None, typer.Option("--valid", metavar="WHEN", help='When it holds, as "since May" or "until Friday".')
+        str | None,
+        typer.Option(
+            "--valid", metavar="WHEN", help='When it holds, as "since May" or "until Friday".'
+        ),
     ] = None,
     ttl: Annotated[
-        str | None, typer.Option("--ttl", metavar="TIME", help='How long it is kept, as "30 days" or 12h.')
+        str | None,
+        typer.Option("--ttl", metavar="TIME", help='How long it is kept, as "30 days" or 12h.'),
     ] = None,
     source: Annotated[
-        str | None, typer.Option("--source", help="user, assistant, tool, file, web or import; default the role's.")
+        str | None,
+        typer.Option(
+            "--source", help="user, assistant, tool, file, web or import; default the role's."
+        ),
     ] = None,
     wait: Wait = True,
 ) -> None:
     """Remember a text."""
     draft = Draft(
-        content=_from_stdin() if content == "-" else content, id=id, key=key, importance=importance,
-        tags=split_values(tags) or (), metadata=json_object(metadata), role=role, name=name,
-        at=iso_time(at, where="--at", what="option"), valid=valid,
-        ttl=None if ttl is None else lifetime(ttl), source=None if source is None else check_source(source),
-    )  # fmt: skip
+        content=_from_stdin() if content == "-" else content,
+        id=id,
+        key=key,
+        importance=importance,
+        tags=split_values(tags) or (),
+        metadata=json_object(metadata),
+        role=role,
+        name=name,
+        at=iso_time(at, where="--at", what="option"),
+        valid=valid,
+        ttl=None if ttl is None else lifetime(ttl),
+        source=None if source is None else check_source(source),
+    )
     if wait:
         ensure_weights(common)
     with common.memory(embed="now" if wait else "queue") as memory:
@@ -114,21 +150,31 @@ def remember(
         if common.json:
             print_json(node)
         else:
-            stdout_console().print(f"{node.id}  {'remembered' if node.is_new else 'known already, mentioned again'}")
+            stdout_console().print(
+                f"{node.id}  {'remembered' if node.is_new else 'known already, mentioned again'}"
+            )
         report_pending_vectors(memory)
 
 
 def _from_stdin() -> str:
-    """The text on stdin, without the end of its last line: `echo tea | htm remember -` remembers what `htm remember tea` does."""
+    """The text on stdin, without the end of its last line: `echo tea | htm remember -` remembers
+    what `htm remember tea` does.
+    """
     return sys.stdin.read().removesuffix("\n").removesuffix("\r")
 
 
 def report_pending_vectors(memory: Memory) -> None:
-    """Say on stderr when vectors are pending: until they are made, those memories are found by their words only."""
+    """Say on stderr when vectors are pending: until they are made, those memories are found by
+    their words only.
+    """
     pending = memory.jobs.list(kind="embed", parked=False, limit=1_000)
     if pending:
         many = f"{len(pending):,}{'+' * (len(pending) == 1_000)}"
-        phrase = "1 memory is found by its words" if len(pending) == 1 else f"{many} memories are found by their words"
+        phrase = (
+            "1 memory is found by its words"
+            if len(pending) == 1
+            else f"{many} memories are found by their words"
+        )
         stderr_console().print(f"{phrase} only, until a worker runs: htm worker --once")
 
 
@@ -137,25 +183,39 @@ def recall(
     query: Annotated[str, typer.Argument(metavar="QUESTION")],
     limit: Limit = 10,
     budget: Annotated[
-        int | None, typer.Option("--budget", help="As many of the best hits as fit in so many tokens.")
+        int | None,
+        typer.Option("--budget", help="As many of the best hits as fit in so many tokens."),
     ] = None,
-    mode: Annotated[Mode, typer.Option("--mode", help="Search by meaning and words, or by one of them.")] = Mode.hybrid,
+    mode: Annotated[
+        Mode, typer.Option("--mode", help="Search by meaning and words, or by one of them.")
+    ] = Mode.hybrid,
     scope: Annotated[
-        Scope | None, typer.Option("--scope", help="The user's and shared memories, the session's, or all.")
+        Scope | None,
+        typer.Option("--scope", help="The user's and shared memories, the session's, or all."),
     ] = None,
     timeframe: Timeframe = None,
     tags: Tags = None,
     where: Where = None,
     by: By = None,
     min_score: Annotated[float, typer.Option("--min-score", min=0, max=1)] = 0.0,
-    hold: Annotated[bool, typer.Option("--hold/--no-hold", help="Take the hits into working memory.")] = True,
-    explain: Annotated[bool, typer.Option("--explain", help="Show what each signal added to the score.")] = False,
+    hold: Annotated[
+        bool, typer.Option("--hold/--no-hold", help="Take the hits into working memory.")
+    ] = True,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Show what each signal added to the score.")
+    ] = False,
     as_of: AsOf = None,
     valid_at: Annotated[
-        str | None, typer.Option("--valid-at", metavar="TIME", help="What holds then, in ISO 8601 with an offset.")
+        str | None,
+        typer.Option(
+            "--valid-at", metavar="TIME", help="What holds then, in ISO 8601 with an offset."
+        ),
     ] = None,
     sources: Annotated[
-        list[str] | None, typer.Option("--source", help="user, assistant, tool, file, web or import; may be repeated.")
+        list[str] | None,
+        typer.Option(
+            "--source", help="user, assistant, tool, file, web or import; may be repeated."
+        ),
     ] = None,
     min_trust: Annotated[
         int | None, typer.Option("--min-trust", min=0, max=4, help="The least trust that counts.")
@@ -166,12 +226,23 @@ def recall(
         common.warm_model()
     with common.memory() as memory:
         result = memory.recall(
-            query, limit=limit, budget=budget, mode=mode.value, scope=chosen_scope(scope, common), timeframe=timeframe,
-            tags=split_values(tags), where=json_object(where), robot=split_values(by), min_score=min_score,
-            hold=hold, explain=explain, as_of=iso_time(as_of, where="--as-of", what="option"),
+            query,
+            limit=limit,
+            budget=budget,
+            mode=mode.value,
+            scope=chosen_scope(scope, common),
+            timeframe=timeframe,
+            tags=split_values(tags),
+            where=json_object(where),
+            robot=split_values(by),
+            min_score=min_score,
+            hold=hold,
+            explain=explain,
+            as_of=iso_time(as_of, where="--as-of", what="option"),
             valid_at=iso_time(valid_at, where="--valid-at", what="option"),
-            sources=None if sources is None else [check_source(each) for each in sources], min_trust=min_trust,
-        )  # fmt: skip
+            sources=None if sources is None else [check_source(each) for each in sources],
+            min_trust=min_trust,
+        )
         show_rows(common, result.hits, HITS, document=result)
         if explain and not (common.json or common.csv):
             stdout_console().print(timings_line(result), style="dim")
@@ -195,7 +266,9 @@ def end_empty(message: str) -> None:
 
 
 def end_without_user(common: CommonOptions, memory: Memory, message: str) -> None:
-    """The same; where no --user was given, it names users who have memories, as far as this login may see them."""
+    """The same; where no --user was given, it names users who have memories, as far as this login
+    may see them.
+    """
     if common.user is None:
         users: list[str] = []
         with suppress(HTMError):
@@ -204,7 +277,8 @@ def end_without_user(common: CommonOptions, memory: Memory, message: str) -> Non
             named = ", ".join(printable(each, longest=40).plain for each in users[:MOST_USERS])
             more = ", …" if len(users) > MOST_USERS else ""
             message += (
-                f" Without --user only what everyone shares is looked at; there are memories of users: {named}{more}"
+                " Without --user only what everyone shares is looked at; there are memories of "
+                f"users: {named}{more}"
             )
     end_empty(message)
 
@@ -212,16 +286,21 @@ def end_without_user(common: CommonOptions, memory: Memory, message: str) -> Non
 def context(
     common: CommonOptions,
     order: Annotated[
-        str, typer.Option("--order", help="balanced, balanced:access, recent, important or frequent.")
+        str,
+        typer.Option("--order", help="balanced, balanced:access, recent, important or frequent."),
     ] = "balanced",
     budget: Annotated[
         int | None, typer.Option("--budget", help="Tokens; default the budget of working memory.")
     ] = None,
-    bare: Annotated[bool, typer.Option("--bare", help="Only the texts, without who said them and when.")] = False,
+    bare: Annotated[
+        bool, typer.Option("--bare", help="Only the texts, without who said them and when.")
+    ] = False,
 ) -> None:
     """Print the context that a model would get from working memory."""
     with common.memory() as memory:
-        made = memory.context(order=cast(types.OrderName, order), budget=budget, transcript=not bare)
+        made = memory.context(
+            order=cast(types.OrderName, order), budget=budget, transcript=not bare
+        )
         room = memory.working.budget if budget is None else budget
     if common.json:
         print_json(made)
@@ -236,31 +315,49 @@ def timeline(
     timeframe: Timeframe = None,
     by: Annotated[
         str | None,
-        typer.Option("--by", metavar="ROBOT", help="Only what this robot heard.", autocompletion=completion.robots),
+        typer.Option(
+            "--by",
+            metavar="ROBOT",
+            help="Only what this robot heard.",
+            autocompletion=completion.robots,
+        ),
     ] = None,
     limit: Limit = 100,
     before: Annotated[
         str | None,
         typer.Option(
-            "--before", metavar="ID", help="Only before this mention or memory.", autocompletion=completion.mentions
+            "--before",
+            metavar="ID",
+            help="Only before this mention or memory.",
+            autocompletion=completion.mentions,
         ),
     ] = None,
     after: Annotated[
         str | None,
         typer.Option(
-            "--after", metavar="ID", help="Only after this mention or memory.", autocompletion=completion.mentions
+            "--after",
+            metavar="ID",
+            help="Only after this mention or memory.",
+            autocompletion=completion.mentions,
         ),
     ] = None,
-    forgotten: Annotated[bool, typer.Option("--forgotten", help="Show forgotten mentions too.")] = False,
+    forgotten: Annotated[
+        bool, typer.Option("--forgotten", help="Show forgotten mentions too.")
+    ] = False,
     as_of: AsOf = None,
 ) -> None:
     """Show what was said in order: the latest mentions, or those before or after one."""
     with common.memory() as memory:
         mentions = memory.timeline(
-            session=common.session, robot=by, timeframe=timeframe, limit=limit, forgotten=forgotten,
-            before=mention_id(memory, before), after=mention_id(memory, after),
+            session=common.session,
+            robot=by,
+            timeframe=timeframe,
+            limit=limit,
+            forgotten=forgotten,
+            before=mention_id(memory, before),
+            after=mention_id(memory, after),
             as_of=iso_time(as_of, where="--as-of", what="option"),
-        )  # fmt: skip
+        )
         names = {} if common.json else session_names(memory, [each.session for each in mentions])
         show_rows(common, mentions, _said_columns(names))
         if not mentions:
@@ -291,7 +388,9 @@ def _said_columns(names: Mapping[str, str]) -> list[Column[Mention]]:
 
 
 def session_names(memory: Memory, sessions: Sequence[str | None]) -> dict[str, str]:
-    """Return the names of sessions for people: the title that is stored with them, else their own names."""
+    """Return the names of sessions for people: the title that is stored with them, else their own
+    names.
+    """
     known = [each for each in sessions if each]
     return {session: found.title or session for session, found in titles_of(memory, known).items()}
 
@@ -303,8 +402,12 @@ def stats(common: CommonOptions) -> None:
     if common.json:
         print_json(counted)
         return
-    rows = [(field.name.replace("_", " "), getattr(counted, field.name)) for field in fields(counted)]
-    stdout_console().print(key_value_table((name, formatted(value)) for name, value in rows if value is not None))
+    rows = [
+        (field.name.replace("_", " "), getattr(counted, field.name)) for field in fields(counted)
+    ]
+    stdout_console().print(
+        key_value_table((name, formatted(value)) for name, value in rows if value is not None)
+    )
 
 
 def formatted(value: object) -> str:

@@ -17,12 +17,16 @@ _OWN = re.compile(r"[A-Za-z_]\w*(\.\w+)*:[A-Za-z_]\w*(\.\w+)*")
 
 
 def is_own(spec: str) -> bool:
-    """True if it is written as an object of a module, and is no name that `Memory` knows, such as "ollama:gemma3"."""
+    """True if it is written as an object of a module, and is no name that `Memory` knows, such as
+    "ollama:gemma3".
+    """
     return _OWN.fullmatch(spec) is not None and not is_named(spec)
 
 
 def is_there(spec: str) -> bool:
-    """True if there is a module of that name. "OpenAIEmbeddings:ada" is written as an object, and names a model."""
+    """True if there is a module of that name. "OpenAIEmbeddings:ada" is written as an object, and
+    names a model.
+    """
     _look_here()
     try:
         return find_spec(spec.partition(":")[0]) is not None
@@ -31,7 +35,8 @@ def is_there(spec: str) -> bool:
 
 
 def object_of(spec: str, *, option: str) -> Any:
-    """The object that MODULE:OBJECT names; a module of the working directory is found, as under `python -m`.
+    """The object that MODULE:OBJECT names; a module of the working directory is found, as under
+    `python -m`.
 
     Raises `InvalidInput` when there is no such module, or no such object in it.
     """
@@ -42,13 +47,16 @@ def object_of(spec: str, *, option: str) -> Any:
         for part in name.split("."):
             value = getattr(value, part)
     except (ImportError, AttributeError) as error:
-        raise InvalidInput(f"{option}: expected {spec!r} to name an object of a module, got: {error}") from error
+        raise InvalidInput(
+            f"{option}: expected {spec!r} to name an object of a module, got: {error}"
+        ) from error
     return value
 
 
 @functools.cache  # asked for several times in one command, and made once
 def own_embedder(spec: str) -> CheckedEmbedder:
-    """The embedder that MODULE:OBJECT names: a model, or a function or a class that makes one without arguments.
+    """The embedder that MODULE:OBJECT names: a model, or a function or a class that makes one
+    without arguments.
 
     Raises `InvalidInput` when there is none, or when it cannot be made.
     """
@@ -56,14 +64,17 @@ def own_embedder(spec: str) -> CheckedEmbedder:
     if isinstance(candidate, type) or not _embeds(candidate):
         if not callable(candidate):
             raise InvalidInput(
-                f"--embedder: expected {spec!r} to be a model with embed_documents and embed_query (LangChain), LlamaIndex's "
+                f"--embedder: expected {spec!r} to be a model with embed_documents and "
+                "embed_query (LangChain), LlamaIndex's "
                 f"BaseEmbedding, or a function that makes one, got {type(candidate).__name__}"
             )
         try:
             candidate = candidate()
-        except Exception as error:  # whatever a constructor of the user's raises: a key that is missing, for one
+        # whatever a constructor of the user's raises: a key that is missing, for one
+        except Exception as error:
             raise InvalidInput(
-                f"--embedder: expected {spec!r} to make a model without arguments, got {type(error).__name__}: {error}"
+                f"--embedder: expected {spec!r} to make a model without arguments, got "
+                f"{type(error).__name__}: {error}"
             ) from error
     return resolve(candidate)
 

@@ -91,37 +91,56 @@ def palace(
         PalaceAction,
         typer.Argument(
             metavar="ACTION",
-            help="init, look, file, note, promote, wake, consult, register, fetch, export, import or audit.",
+            help="init, look, file, note, promote, wake, consult, register, fetch, export, import "
+            "or audit.",
         ),
     ] = PalaceAction.look,
     words: Annotated[
         list[str] | None,
-        typer.Argument(metavar="WORDS", help="A text, a note's id, a question, a folder or an address."),
+        typer.Argument(
+            metavar="WORDS", help="A text, a note's id, a question, a folder or an address."
+        ),
     ] = None,
     room: Annotated[str | None, typer.Option("--room", help="The room.")] = None,
     drawer: Annotated[str | None, typer.Option("--drawer", help="The drawer of the room.")] = None,
     reason: Annotated[str | None, typer.Option("--reason", help="For promote: why.")] = None,
     summary: Annotated[
-        str | None, typer.Option("--summary", help="For promote: what was learned, in your own words.")
+        str | None,
+        typer.Option("--summary", help="For promote: what was learned, in your own words."),
     ] = None,
-    ttl: Annotated[float, typer.Option("--ttl", help="For note: its lifetime in seconds.")] = 3600.0,
+    ttl: Annotated[
+        float, typer.Option("--ttl", help="For note: its lifetime in seconds.")
+    ] = 3600.0,
     budget: Annotated[int, typer.Option("--budget", "-b", min=0, help="For wake: tokens.")] = 900,
     threshold: Annotated[
-        float, typer.Option("--threshold", help="For consult: from this relevance on evidence is certain.")
+        float,
+        typer.Option(
+            "--threshold", help="For consult: from this relevance on evidence is certain."
+        ),
     ] = THRESHOLD,
-    strict: Annotated[bool, typer.Option("--strict", help="For consult: fail when a layer cannot be asked.")] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="For consult: fail when a layer cannot be asked.")
+    ] = False,
     persons: Annotated[
         bool,
-        typer.Option("--persons/--no-persons", help="For consult: check that an answer is about the right person."),
+        typer.Option(
+            "--persons/--no-persons",
+            help="For consult: check that an answer is about the right person.",
+        ),
     ] = True,
     sources: Annotated[
         list[str] | None,
-        typer.Option("--source", help="For consult: a folder or a repository to fetch from; may be repeated."),
+        typer.Option(
+            "--source", help="For consult: a folder or a repository to fetch from; may be repeated."
+        ),
     ] = None,
     tracker: Annotated[
-        Tracker | None, typer.Option("--tracker", help="What serves a repository, if its host does not say.")
+        Tracker | None,
+        typer.Option("--tracker", help="What serves a repository, if its host does not say."),
     ] = None,
-    issues: Annotated[Issues, typer.Option("--issues", help="For register: which issues.")] = Issues.all,
+    issues: Annotated[
+        Issues, typer.Option("--issues", help="For register: which issues.")
+    ] = Issues.all,
     limit: Annotated[
         int | None,
         typer.Option(
@@ -134,12 +153,25 @@ def palace(
         ),
     ] = None,
 ) -> None:
-    """Keep verified knowledge in rooms and drawers, and consult it before a model generates an answer."""
+    """Keep verified knowledge in rooms and drawers, and consult it before a model generates an
+    answer.
+    """
     args = PalaceArguments(
-        words=words or [], room=room, drawer=drawer, reason=reason, summary=summary, ttl=ttl, budget=budget,
-        threshold=threshold, strict=strict, persons=persons, limit=limit, sources=sources or (), tracker=tracker,
+        words=words or [],
+        room=room,
+        drawer=drawer,
+        reason=reason,
+        summary=summary,
+        ttl=ttl,
+        budget=budget,
+        threshold=threshold,
+        strict=strict,
+        persons=persons,
+        limit=limit,
+        sources=sources or (),
+        tracker=tracker,
         issues=issues,
-    )  # fmt: skip
+    )
     _check(act, args)
     with common.memory(embed="now") as memory:
         outcome = ACTIONS[act](Palace(memory), args)
@@ -150,7 +182,9 @@ def palace(
     elif act is PalaceAction.fetch:
         _show_fetched(common, args.text(), outcome)
     elif common.csv:
-        raise InvalidInput(f"expected --csv for a list only, htm palace look or audit, got htm palace {act.value}")
+        raise InvalidInput(
+            f"expected --csv for a list only, htm palace look or audit, got htm palace {act.value}"
+        )
     elif common.json:
         print_json(outcome)
     else:
@@ -162,9 +196,13 @@ def _check(act: PalaceAction, args: PalaceArguments) -> None:
         if args.words:
             raise typer.BadParameter(f"expected no words after htm palace {act.value}")
     elif act in (PalaceAction.register, PalaceAction.fetch) and len(args.words) != 1:
-        raise typer.BadParameter(f"expected one address, or one folder, after htm palace {act.value}")
+        raise typer.BadParameter(
+            f"expected one address, or one folder, after htm palace {act.value}"
+        )
     elif not args.words:
-        raise typer.BadParameter(f"expected words after htm palace {act.value}; see htm palace --help")
+        raise typer.BadParameter(
+            f"expected words after htm palace {act.value}; see htm palace --help"
+        )
 
 
 def _init(palace: Palace, args: PalaceArguments) -> Placed:
@@ -184,7 +222,9 @@ def _promote(palace: Palace, args: PalaceArguments) -> Any:
     if not args.reason or not args.summary:
         raise typer.BadParameter("expected --reason and --summary; raw output is never promoted")
     room, drawer = args.where()
-    return palace.promote(args.words[0], reason=args.reason, summary=args.summary, room=room, drawer=drawer)
+    return palace.promote(
+        args.words[0], reason=args.reason, summary=args.summary, room=room, drawer=drawer
+    )
 
 
 def _consult(palace: Palace, args: PalaceArguments) -> Grounding:
@@ -210,7 +250,9 @@ def _register(palace: Palace, args: PalaceArguments) -> Registered:
 
 
 def _fetch(palace: Palace, args: PalaceArguments) -> str | None:  # noqa: ARG001 - as the others are called
-    """Return what an artifact says now. Nothing of it is stored, and nothing has to be registered."""
+    """Return what an artifact says now. Nothing of it is stored, and nothing has to be
+    registered.
+    """
     uri = uri_of(args.words[0])
     return fetcher_of(uri, tracker=args.tracker)(uri)
 
@@ -219,7 +261,9 @@ def _show_fetched(common: CommonOptions, named: str, text: str | None) -> None:
     if common.json:
         print_json({"uri": uri_of(named), "text": text})
     elif common.csv:
-        raise InvalidInput("expected --csv for a list only, htm palace look or audit, got htm palace fetch")
+        raise InvalidInput(
+            "expected --csv for a list only, htm palace look or audit, got htm palace fetch"
+        )
     elif text is not None:
         stdout_console().print(printable(text, longest=1_000_000))
     if text is None:
@@ -247,7 +291,10 @@ ACTIONS: dict[PalaceAction, Callable[[Palace, PalaceArguments], Any]] = {
 def _show(outcome: Any) -> None:
     if isinstance(outcome, Registered):
         more = "" if outcome.complete else "\nThere are more: raise --limit."
-        summary = f"{outcome.listed:,} listed, {outcome.added:,} new, {outcome.renamed:,} with a new title{more}"
+        summary = (
+            f"{outcome.listed:,} listed, {outcome.added:,} new, {outcome.renamed:,} with a "
+            f"new title{more}"
+        )
         stdout_console().print(printable(summary))
     elif isinstance(outcome, Placed):
         stdout_console().print(printable(f"{outcome.id}  {_place(outcome)}  {outcome.content}"))
@@ -255,7 +302,9 @@ def _show(outcome: Any) -> None:
         _grounding(outcome)
     elif hasattr(outcome, "text"):
         stdout_console().print(
-            printable(outcome.text, longest=1_000_000) if outcome.text else "There is nothing to show at wake-up."
+            printable(outcome.text, longest=1_000_000)
+            if outcome.text
+            else "There is nothing to show at wake-up."
         )
     else:
         heading = "Conflict" if isinstance(outcome, PromotionConflict) else type(outcome).__name__
@@ -263,7 +312,9 @@ def _show(outcome: Any) -> None:
 
 
 def _outcome_text(outcome: Any) -> str:
-    """The result of a promotion, an export or an import in one line, and each conflict in a line below it."""
+    """The result of a promotion, an export or an import in one line, and each conflict in a line
+    below it.
+    """
     if hasattr(outcome, "conflicts"):
         parts = {
             "added": outcome.added,
@@ -272,14 +323,24 @@ def _outcome_text(outcome: Any) -> str:
             "missing": outcome.missing,
             "conflicts": outcome.conflicts,
         }
-        lost = "".join(f"\n{each.path}: in conflict, not imported: {each.edited}" for each in outcome.conflicts)
-        lost += "".join(f"\n{each}: settings of MemPalace, which mean nothing here" for each in outcome.not_read)
-        return f"{outcome.unchanged} unchanged, " + ", ".join(f"{len(of)} {name}" for name, of in parts.items()) + lost
+        lost = "".join(
+            f"\n{each.path}: in conflict, not imported: {each.edited}" for each in outcome.conflicts
+        )
+        lost += "".join(
+            f"\n{each}: settings of MemPalace, which mean nothing here" for each in outcome.not_read
+        )
+        return (
+            f"{outcome.unchanged} unchanged, "
+            + ", ".join(f"{len(of)} {name}" for name, of in parts.items())
+            + lost
+        )
     if hasattr(outcome, "folder"):
         return f"{outcome.places} memories in {outcome.drawers} drawers, in {outcome.folder}"
     if hasattr(outcome, "of"):
         return f"{outcome.of.why}: {outcome.of.content}"
-    contradicted = "".join(f"\ncontradicts {each.content} ({each.why})" for each in getattr(outcome, "contradicts", ()))
+    contradicted = "".join(
+        f"\ncontradicts {each.content} ({each.why})" for each in getattr(outcome, "contradicts", ())
+    )
     return f"{outcome.placed.content} [{_place(outcome.placed)}]{contradicted}"
 
 
@@ -297,7 +358,9 @@ def _grounding(grounding: Grounding) -> None:
         made.add_row(f"{layer.layer} {layer.name}", layer.state, printable(layer.why))
     stdout_console().print(made)
     for item in grounding.evidence:
-        stdout_console().print(printable(f"{item.score:.2f}  {item.source}  {item.content}", longest=2_000))
+        stdout_console().print(
+            printable(f"{item.score:.2f}  {item.source}  {item.content}", longest=2_000)
+        )
     if grounding.answer:
         stdout_console().print(grounding.answer)
 
@@ -310,6 +373,8 @@ PLACED: Sequence[Column[Placed]] = (
 )
 AUDITED: Sequence[Column[Decision | Consultation]] = (
     Column(name="when", value=lambda row: row.at, shown=lambda row: local_time(row.at)),
-    Column(name="what", value=lambda row: row.outcome if isinstance(row, Decision) else row.verdict),
+    Column(
+        name="what", value=lambda row: row.outcome if isinstance(row, Decision) else row.verdict
+    ),
     Column(name="words", value=_decided),
 )

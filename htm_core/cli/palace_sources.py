@@ -1,7 +1,8 @@
-"""Sources of artifacts for `htm palace`: a folder, or a repository of a tracker by the address at which people read it.
+"""Sources of artifacts for `htm palace`: a folder, or a repository of a tracker by the address at
+which people read it.
 
-A token comes from the environment, by the names that the trackers' own programs have, and is sent only to the host that it is for:
-an address may come from a list that anybody has written.
+A token comes from the environment, by the names that the trackers' own programs have, and is sent
+only to the host that it is for: an address may come from a list that anybody has written.
 """
 
 from __future__ import annotations
@@ -59,11 +60,13 @@ TOKENS: Mapping[Tracker, Sequence[tuple[str, str, str]]] = {
 _BELOW = re.compile(r"/(?:-/.*|issues(?:/.*)?|wikis?(?:/.*)?)?$")
 
 
-def fetcher_of(source: str, *, tracker: Tracker | None = None, issues: Issues = Issues.all) -> Fetcher:
+def fetcher_of(
+    source: str, *, tracker: Tracker | None = None, issues: Issues = Issues.all
+) -> Fetcher:
     """The fetcher of a folder or a repository; an address of something in it stands for the whole.
 
-    `tracker` says what serves the address, where its host does not tell. Raises `InvalidInput`, and `NotFound` for a folder that is
-    not there.
+    `tracker` says what serves the address, where its host does not tell. Raises `InvalidInput`, and
+    `NotFound` for a folder that is not there.
     """
     if not re.match(r"[a-z][a-z0-9+.-]+:", source):
         folder = Path(source).expanduser()
@@ -73,7 +76,8 @@ def fetcher_of(source: str, *, tracker: Tracker | None = None, issues: Issues = 
         return _folder_of(Path(unquote(parts.path)))
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise InvalidInput(
-            f"expected a folder, or an address such as https://github.com/owner/name, got one that begins {parts.scheme!r:.40}"
+            "expected a folder, or an address such as https://github.com/owner/name, got one "
+            f"that begins {parts.scheme!r:.40}"
         )
     return _tracker_of(source, tracker or _tracker_at(parts.hostname, parts.path), issues)
 
@@ -101,7 +105,8 @@ def _tracker_at(host: str, path: str) -> Tracker:
     if len(named) == 1:
         return named[0]
     raise InvalidInput(
-        f"expected --tracker gitea, github or gitlab, since the host {host!r:.200} does not say which it is"
+        f"expected --tracker gitea, github or gitlab, since the host {host!r:.200} does not say "
+        "which it is"
     )
 
 
@@ -110,19 +115,25 @@ def _tracker_of(source: str, tracker: Tracker, issues: Issues) -> Fetcher:
     path = _BELOW.sub("", parts.path.rstrip("/")).removesuffix(".git").strip("/")
     names = path.split("/")
     # Gitea may be served below a path; of GitLab that cannot be told from a group.
-    below, repository = ("", path) if tracker is Tracker.gitlab else ("/".join(names[:-2]), "/".join(names[-2:]))
+    below, repository = (
+        ("", path) if tracker is Tracker.gitlab else ("/".join(names[:-2]), "/".join(names[-2:]))
+    )
     url = f"{parts.scheme}://{parts.netloc}" + (f"/{below}" if below else "")
     made: dict[Tracker, Any] = {
         Tracker.gitea: GiteaFetcher,
         Tracker.github: GitHubFetcher,
         Tracker.gitlab: GitLabFetcher,
     }
-    fetcher: Fetcher = made[tracker](repository, url=url, token=_token(tracker, parts.netloc), state=issues.value)
+    fetcher: Fetcher = made[tracker](
+        repository, url=url, token=_token(tracker, parts.netloc), state=issues.value
+    )
     return fetcher
 
 
 def _token(tracker: Tracker, host: str) -> str | None:
-    """The token for a host, with its port where it has one; None where there is none, and then only what is public is read."""
+    """The token for a host, with its port where it has one; None where there is none, and then only
+    what is public is read.
+    """
     for variable, whose, default in TOKENS[tracker]:
         own = os.environ.get(whose, "").strip().rpartition("//")[2].rstrip("/") if whose else ""
         if os.environ.get(variable) and host == (own or default):

@@ -30,18 +30,28 @@ class Type(StrEnum):
 
 TYPES = "related|supports|contradicts|derived"
 Memory = Annotated[
-    str, typer.Argument(metavar="ID_OR_KEY", help="A memory, by its id or its key.", autocompletion=completion.memories)
+    str,
+    typer.Argument(
+        metavar="ID_OR_KEY",
+        help="A memory, by its id or its key.",
+        autocompletion=completion.memories,
+    ),
 ]
 
 
 def related(
     common: CommonOptions,
     node: Memory,
-    hops: Annotated[int, typer.Option("--hops", min=1, max=6, help="How many edges away at most.")] = 2,
+    hops: Annotated[
+        int, typer.Option("--hops", min=1, max=6, help="How many edges away at most.")
+    ] = 2,
     types: Annotated[
-        list[Type] | None, typer.Option("--type", "--kind", metavar=TYPES, help="Only along these; may be repeated.")
+        list[Type] | None,
+        typer.Option("--type", "--kind", metavar=TYPES, help="Only along these; may be repeated."),
     ] = None,
-    min_weight: Annotated[float, typer.Option("--min-weight", min=0, max=1, help="From 0 to 1.")] = 0.0,
+    min_weight: Annotated[
+        float, typer.Option("--min-weight", min=0, max=1, help="From 0 to 1.")
+    ] = 0.0,
     limit: Limit = 20,
 ) -> None:
     """Show the memories related to one, strongest first, with the edges that lead to them."""
@@ -59,12 +69,18 @@ def link(
     common: CommonOptions,
     source: Memory,
     target: Memory,
-    kind: Annotated[Type, typer.Option("--type", "--kind", metavar=TYPES, help="The type of the edge.")] = Type.related,
-    weight: Annotated[float, typer.Option("--weight", min=0, max=1, help="From 0 to 1; 0 removes the edge.")] = 1.0,
+    kind: Annotated[
+        Type, typer.Option("--type", "--kind", metavar=TYPES, help="The type of the edge.")
+    ] = Type.related,
+    weight: Annotated[
+        float, typer.Option("--weight", min=0, max=1, help="From 0 to 1; 0 removes the edge.")
+    ] = 1.0,
 ) -> None:
     """Add an edge between two memories, or remove it with --weight 0."""
     with common.memory() as memory:
-        made = memory.link(memory_id(memory, source), memory_id(memory, target), kind=kind.value, weight=weight)
+        made = memory.link(
+            memory_id(memory, source), memory_id(memory, target), kind=kind.value, weight=weight
+        )
     if common.json:
         print_json(made)
     else:
@@ -76,15 +92,21 @@ def _columns(start: str) -> Sequence[Column[Related]]:
     """The columns of what is related to the node `start`."""
     return (
         Column(name="id", value=lambda row: row.node.id, shown=lambda row: short(row.node.id)),
-        Column(name="weight", value=lambda row: row.weight, shown=lambda row: f"{row.weight:.2f}", right=True),
         Column(
-            name="memory", value=lambda row: row.node.content,
+            name="weight",
+            value=lambda row: row.weight,
+            shown=lambda row: f"{row.weight:.2f}",
+            right=True,
+        ),
+        Column(
+            name="memory",
+            value=lambda row: row.node.content,
             shown=lambda row: Text.assemble(
                 printable(row.node.content), (f"\n{path_text(start, row.path)}", "dim")
             ),
         ),
         Column(name="by", value=lambda row: path_text(start, row.path), exact=True),
-    )  # fmt: skip
+    )
 
 
 def path_text(start: str, path: Sequence[Relation]) -> str:

@@ -26,7 +26,9 @@ _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 class _Console(Console):
-    """A console that raises `BrokenPipeError` and leaves it to the command to handle a closed pipe."""
+    """A console that raises `BrokenPipeError` and leaves it to the command to handle a
+    closed pipe.
+    """
 
     def on_broken_pipe(self) -> None:
         raise BrokenPipeError
@@ -48,7 +50,12 @@ def progress_bar() -> Progress:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     printable = stderr_console()
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
     return Progress(*columns, console=printable, disable=not printable.is_terminal, transient=True)
 
 
@@ -64,7 +71,9 @@ def printable(text: str, *, longest: int = MAX_SHOWN) -> Text:
 
 
 def without_controls(text: str) -> str:
-    """A text whose control characters, but tabs and line feeds, are replaced, so that a terminal obeys none of them."""
+    """A text whose control characters, but tabs and line feeds, are replaced, so that a terminal
+    obeys none of them.
+    """
     return _UNPRINTABLE.sub("\ufffd", text)
 
 
@@ -73,7 +82,9 @@ def make_table(*columns: str, right: Sequence[str] = ()) -> Table:
     made = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold", expand=False)
     for name in columns:
         last = name == columns[-1]
-        made.add_column(name, justify="right" if name in right else "left", no_wrap=not last, overflow="fold")
+        made.add_column(
+            name, justify="right" if name in right else "left", no_wrap=not last, overflow="fold"
+        )
     return made
 
 
@@ -88,7 +99,9 @@ def key_value_table(rows: Iterable[tuple[str, str]]) -> Table:
 
 
 def recall_notes(result: Recall) -> list[str]:
-    """Return notes on a recall besides its hits: other words or times were searched, or a part failed."""
+    """Return notes on a recall besides its hits: other words or times were searched, or a part
+    failed.
+    """
     when = result.timeframe and result.timeframe.note
     notes = [result.searched_note, when, result.corrections_note, result.degraded, result.fallback]
     return [note for note in notes if note]
@@ -100,15 +113,28 @@ def speaker(mention: Mention | None) -> str:
 
 
 def timings_line(result: Recall) -> str:
-    """Return how long the parts of a recall took, and which steps after the search changed something."""
+    """Return how long the parts of a recall took, and which steps after the search changed
+    something.
+    """
     spent, steps = result.timings, f"; then: {', '.join(result.steps)}" if result.steps else ""
     return f"{spent.embedding:.0f} ms for the embedding, {spent.sql:.0f} ms for the search{steps}"
 
 
-def context_panel(context: Context, *, budget: int, longest: int = 100_000, more: str | None = None) -> Panel:
-    """The context of a model in a frame with its size; `more` says below it where the rest of a cut text is."""
-    title = f"what a model is given: {len(context.items)} memories, {context.tokens:,} of {budget:,} tokens"
+def context_panel(
+    context: Context, *, budget: int, longest: int = 100_000, more: str | None = None
+) -> Panel:
+    """The context of a model in a frame with its size; `more` says below it where the rest of a cut
+    text is.
+    """
+    title = (
+        f"what a model is given: {len(context.items)} memories, {context.tokens:,} of "
+        f"{budget:,} tokens"
+    )
     cut = printable(f"… {more}") if more and len(context.text) > longest else None
     return Panel(
-        printable(context.text, longest=longest), title=title, title_align="left", subtitle=cut, border_style="dim"
+        printable(context.text, longest=longest),
+        title=title,
+        title_align="left",
+        subtitle=cut,
+        border_style="dim",
     )

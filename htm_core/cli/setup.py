@@ -1,4 +1,6 @@
-"""`htm setup`: downloads the weights of the embedded model, and a vocabulary to count tokens with, once."""
+"""`htm setup`: downloads the weights of the embedded model, and a vocabulary to count tokens with,
+once.
+"""
 
 from __future__ import annotations
 
@@ -14,14 +16,22 @@ from .rendering import key_value_table, printable, stderr_console, stdout_consol
 
 
 def setup(common: CommonOptions) -> None:
-    """Download the weights of the embedded model and the tokenizer's vocabulary, unless they are there, and say where they are."""
+    """Download the weights of the embedded model and the tokenizer's vocabulary, unless they are
+    there, and say where they are.
+    """
     before = weights.find()
     folder = before or fetch()
     size = sum(file.stat().st_size for file in folder.iterdir() if file.is_file())
     tokenizer = _vocabulary()
     if common.json:
         print_json(
-            {"model": MINILM, "folder": str(folder), "bytes": size, "fetched": before is None, "tokenizer": tokenizer}
+            {
+                "model": MINILM,
+                "folder": str(folder),
+                "bytes": size,
+                "fetched": before is None,
+                "tokenizer": tokenizer,
+            }
         )
         return
     exact = f"{tokenizer['name']}, {'fetched' if tokenizer['fetched'] else 'was there'}"
@@ -38,7 +48,9 @@ def setup(common: CommonOptions) -> None:
 
 
 def _vocabulary() -> dict[str, str | bool | None]:
-    """Find or download the vocabulary for exact counts of tokens. If that fails, say so: tokens are estimated then."""
+    """Find or download the vocabulary for exact counts of tokens. If that fails, say so: tokens are
+    estimated then.
+    """
     installed = vocabulary.find()
     fetched = installed is None
     try:
@@ -46,7 +58,11 @@ def _vocabulary() -> dict[str, str | bool | None]:
     except ModelError as error:
         stderr_console().print(printable(f"Tokens will be estimated: {error}"), style="yellow")
         return {"name": "estimate", "folder": None, "fetched": False}
-    return {"name": installed.vocabulary.encoding, "folder": str(installed.directory), "fetched": fetched}
+    return {
+        "name": installed.vocabulary.encoding,
+        "folder": str(installed.directory),
+        "fetched": fetched,
+    }
 
 
 def fetch() -> Path:
@@ -56,7 +72,8 @@ def fetch() -> Path:
 
 
 def ensure_weights(common: CommonOptions) -> str | None:
-    """Download the embedded model's weights if they are missing. If that fails, say so: words are still searched.
+    """Download the embedded model's weights if they are missing. If that fails, say so: words are
+    still searched.
 
     Returns the reason of a failure, or None.
     """
@@ -65,6 +82,8 @@ def ensure_weights(common: CommonOptions) -> str | None:
         if embedder.name in (MINILM, MINILM_INT8) and weights.find() is None:
             fetch()
     except ModelError as error:
-        stderr_console().print(printable(f"Memories will be found by their words only: {error}"), style="yellow")
+        stderr_console().print(
+            printable(f"Memories will be found by their words only: {error}"), style="yellow"
+        )
         return str(error)
     return None

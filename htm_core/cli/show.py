@@ -73,7 +73,9 @@ def list_memories(
     """List memories, the newest first."""
     with common.memory() as memory:
         follows = None if after is None else memory_id(memory, after, forgotten=True)
-        nodes = memory.list(tags=split_values(tags), where=json_object(where), limit=limit, after=follows)
+        nodes = memory.list(
+            tags=split_values(tags), where=json_object(where), limit=limit, after=follows
+        )
         show_rows(common, nodes, NODES)
         if not nodes:
             end_without_user(common, memory, "There are no such memories.")
@@ -83,7 +85,11 @@ def show(
     common: CommonOptions,
     id_or_key: Annotated[
         str,
-        typer.Argument(metavar="ID_OR_KEY", help="A memory, by its id or its key.", autocompletion=completion.memories),
+        typer.Argument(
+            metavar="ID_OR_KEY",
+            help="A memory, by its id or its key.",
+            autocompletion=completion.memories,
+        ),
     ],
 ) -> None:
     """Show one memory: its text, tags, mentions, versions, relations, changes and jobs."""
@@ -125,7 +131,9 @@ def _print(shown: ShownMemory) -> None:
     to.print(key_value_table((name, value) for name, value in rows.items() if value))
     _print_mentions(shown.mentions)
     for key, versions in shown.versions.items():
-        made = make_table("version", "id", f"value of {printable(key, longest=40)}", right=("version",))
+        made = make_table(
+            "version", "id", f"value of {printable(key, longest=40)}", right=("version",)
+        )
         for value in versions:
             made.add_row(str(value.version), short(value.id), printable(value.content, longest=120))
         to.print(made)
@@ -133,20 +141,33 @@ def _print(shown: ShownMemory) -> None:
         made = make_table("weight", "by", "id", "related memory", right=("weight",))
         for related in shown.related:
             made.add_row(
-                f"{related.weight:.2f}", path_text(node.id, related.path), short(related.node.id),
+                f"{related.weight:.2f}",
+                path_text(node.id, related.path),
+                short(related.node.id),
                 printable(related.node.content, longest=120),
-            )  # fmt: skip
+            )
         to.print(made)
     if shown.changes:
         made = make_table("change", "what", "sure", "state", "now, and formerly", right=("sure",))
         for change in shown.changes:
             both = f"{change.newer.content[:120]}\n{change.older.content[:120]}"
-            made.add_row(short(change.id), change.relation, f"{change.confidence:.2f}", change.state, printable(both))
+            made.add_row(
+                short(change.id),
+                change.relation,
+                f"{change.confidence:.2f}",
+                change.state,
+                printable(both),
+            )
         to.print(made)
     if shown.jobs:
         made = make_table("job", "kind", "state", "what went wrong")
         for job in shown.jobs:
-            made.add_row(short(job.id), f"{job.kind} {job.model}".strip(), job.state, printable(job.error or ""))
+            made.add_row(
+                short(job.id),
+                f"{job.kind} {job.model}".strip(),
+                job.state,
+                printable(job.error or ""),
+            )
         to.print(made)
 
 
@@ -154,9 +175,11 @@ def _print_mentions(mentions: Sequence[Mention]) -> None:
     made = make_table("said", "by", "robot", "in session")
     for mention in mentions[:MENTIONS]:
         made.add_row(
-            local_time(mention.at), printable(speaker(mention), longest=24), printable(mention.robot, longest=20),
+            local_time(mention.at),
+            printable(speaker(mention), longest=24),
+            printable(mention.robot, longest=20),
             printable(mention.session or ""),
-        )  # fmt: skip
+        )
     stdout_console().print(made)
     if len(mentions) > MENTIONS:
         stdout_console().print(f"and {len(mentions) - MENTIONS:,} more before")

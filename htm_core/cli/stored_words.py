@@ -14,7 +14,9 @@ from ..engine import completions, short_ids
 from ..writing import mentions
 from .short_ids import DIGITS
 
-CompletionKind: TypeAlias = Literal["memories", "mentions", "changes", "jobs", "keys", "sessions", "robots"]
+CompletionKind: TypeAlias = Literal[
+    "memories", "mentions", "changes", "jobs", "keys", "sessions", "robots"
+]
 MOST = 50
 SHOWN = 8  # digits of an id
 SESSIONS = 1_000  # the latest ones, among which those are looked for that begin so
@@ -22,9 +24,15 @@ _DIGITS = re.compile(r"[0-9a-fA-F][0-9a-fA-F-]*")
 
 
 def beginning(
-    database: Database, begins: str, kinds: Sequence[CompletionKind], *, tenant: str, user: str | None
+    database: Database,
+    begins: str,
+    kinds: Sequence[CompletionKind],
+    *,
+    tenant: str,
+    user: str | None,
 ) -> list[tuple[str, str]]:
-    """Return what a user sees that begins with `begins`, each with a few words about it. It reads, and makes nothing.
+    """Return what a user sees that begins with `begins`, each with a few words about it. It reads,
+    and makes nothing.
 
     Ids need at least one digit of their beginning.
     """
@@ -57,7 +65,9 @@ def _as_begun(id: str, begins: str) -> str:
     return id[:SHOWN] if len(begins) <= SHOWN else id
 
 
-def _sessions(connection: Connection, begins: str, owners: Sequence[str]) -> Iterator[tuple[str, str]]:
+def _sessions(
+    connection: Connection, begins: str, owners: Sequence[str]
+) -> Iterator[tuple[str, str]]:
     latest = mentions.latest_sessions(connection, owners=owners, limit=SESSIONS)
     names = [name for name, _ in latest if name.startswith(begins)][:MOST]
     titles = mentions.session_titles(connection, names, owners=owners) if names else {}

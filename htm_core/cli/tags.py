@@ -51,7 +51,13 @@ TAKES = {
 
 
 def _closeness(row: TagCount | TagFound | TagRelated) -> float | None:
-    return row.score if isinstance(row, TagFound) else row.weight if isinstance(row, TagRelated) else None
+    return (
+        row.score
+        if isinstance(row, TagFound)
+        else row.weight
+        if isinstance(row, TagRelated)
+        else None
+    )
 
 
 def _nodes(row: TagCount | TagFound | TagRelated) -> int:
@@ -61,16 +67,20 @@ def _nodes(row: TagCount | TagFound | TagRelated) -> int:
 COUNTED: Sequence[Column[TagCount | TagFound | TagRelated]] = (
     Column(name="nodes", value=_nodes, shown=lambda row: f"{_nodes(row):,}", right=True),
     Column(
-        name="closeness", value=_closeness, right=True,
+        name="closeness",
+        value=_closeness,
+        right=True,
         shown=lambda row: "" if (close := _closeness(row)) is None else f"{close:.2f}",
     ),
     Column(name="tag", value=lambda row: row.tag),
-)  # fmt: skip
+)
 
 
 def tags(
     common: CommonOptions,
-    act: Annotated[TagAction, typer.Argument(metavar="tree|popular|search|related|add|remove")] = TagAction.tree,
+    act: Annotated[
+        TagAction, typer.Argument(metavar="tree|popular|search|related|add|remove")
+    ] = TagAction.tree,
     words: Annotated[
         list[str] | None,
         typer.Argument(
@@ -80,10 +90,16 @@ def tags(
         ),
     ] = None,
     drawn: Annotated[Drawing, typer.Option("--as", help="How a tree is drawn.")] = Drawing.text,
-    timeframe: Annotated[str | None, typer.Option("--timeframe", help="For popular: only what was said then.")] = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="How many at most.")] = 20,
+    timeframe: Annotated[
+        str | None, typer.Option("--timeframe", help="For popular: only what was said then.")
+    ] = None,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", min=1, max=1000, help="How many at most.")
+    ] = 20,
 ) -> None:
-    """Show tags as a tree, the popular ones, those like a word or related to a tag; add and remove tags."""
+    """Show tags as a tree, the popular ones, those like a word or related to a tag; add and remove
+    tags.
+    """
     arguments = words or []
     _check(act, arguments)
     with common.memory() as memory:
@@ -118,7 +134,9 @@ def _found(
 
 def _draw(common: CommonOptions, tree: TagTree, drawn: Drawing) -> None:
     if common.csv:
-        raise InvalidInput("expected no --csv for a tree of tags; htm tags popular --csv lists them")
+        raise InvalidInput(
+            "expected no --csv for a tree of tags; htm tags popular --csv lists them"
+        )
     if common.json:
         print_json(_nested(tree))
     elif not tree.children and not tree.nodes:
@@ -130,10 +148,16 @@ def _draw(common: CommonOptions, tree: TagTree, drawn: Drawing) -> None:
 
 
 def _nested(tree: TagTree) -> dict[str, Any]:
-    return {"tag": tree.tag, "nodes": tree.nodes, "children": [_nested(child) for child in tree.children]}
+    return {
+        "tag": tree.tag,
+        "nodes": tree.nodes,
+        "children": [_nested(child) for child in tree.children],
+    }
 
 
-def _change(common: CommonOptions, memory: Memory, act: TagAction, arguments: Sequence[str]) -> None:
+def _change(
+    common: CommonOptions, memory: Memory, act: TagAction, arguments: Sequence[str]
+) -> None:
     change = memory.tags.add if act is TagAction.add else memory.tags.remove
     node = change(memory_id(memory, arguments[0]), arguments[1:])
     if common.json:

@@ -28,8 +28,12 @@ class TidyingKind(StrEnum):
 
 def profile(
     common: CommonOptions,
-    budget: Annotated[int, typer.Option("--budget", min=0, help="Tokens of the text at most.")] = 300,
-    text: Annotated[bool, typer.Option("--text", help="Print the text alone, as a model gets it.")] = False,
+    budget: Annotated[
+        int, typer.Option("--budget", min=0, help="Tokens of the text at most.")
+    ] = 300,
+    text: Annotated[
+        bool, typer.Option("--text", help="Print the text alone, as a model gets it.")
+    ] = False,
 ) -> None:
     """Show what is known of a --user by their own words, with where it was said."""
     with common.memory() as memory:
@@ -39,7 +43,8 @@ def profile(
             end_without_user(
                 common,
                 memory,
-                f"Nothing is known of {who} yet: only what they said with the role user, or without one, counts, and reading it "
+                f"Nothing is known of {who} yet: only what they said with the role user, or "
+                "without one, counts, and reading it "
                 f"needs htm setup ({result.pending:,} messages were not read yet).",
             )
     if common.json:
@@ -52,16 +57,21 @@ def profile(
         print_table(result.lines, LINES)
         if result.pending:
             stdout_console().print(
-                f"{result.pending:,} messages were not read yet; call it again, or leave it to htm worker. Reading needs htm setup."
+                f"{result.pending:,} messages were not read yet; call it again, or leave it to "
+                "htm worker. Reading needs htm setup."
             )
 
 
 def tidy(
     common: CommonOptions,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what it would do, and change nothing.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what it would do, and change nothing.")
+    ] = False,
     kinds: Annotated[
         list[TidyingKind] | None,
-        typer.Option("--kind", metavar="profile|merge|summarize", help="Only this; may be repeated."),
+        typer.Option(
+            "--kind", metavar="profile|merge|summarize", help="Only this; may be repeated."
+        ),
     ] = None,
     undo: Annotated[
         str | None,
@@ -73,11 +83,18 @@ def tidy(
         ),
     ] = None,
     summarizer: Annotated[
-        str | None, typer.Option("--summarizer", metavar="ollama:MODEL", help="A chat model that writes the summaries.")
+        str | None,
+        typer.Option(
+            "--summarizer", metavar="ollama:MODEL", help="A chat model that writes the summaries."
+        ),
     ] = None,
-    samples: Annotated[int, typer.Option("--samples", min=0, help="How many of each to show.")] = 10,
+    samples: Annotated[
+        int, typer.Option("--samples", min=0, help="How many of each to show.")
+    ] = 10,
 ) -> None:
-    """Merge memories that say the same, summarise sessions and read the profile; --dry-run shows what it would do."""
+    """Merge memories that say the same, summarise sessions and read the profile; --dry-run shows
+    what it would do.
+    """
     wanted: list[TidyKind] | None = [each.value for each in kinds] if kinds else None
     with common.memory() as memory:
         if undo is not None:
@@ -100,8 +117,10 @@ def tidy(
 def _told(done: Tidied) -> str:
     would = "would be " if done.dry_run else ""
     return (
-        f"{len(done.merges):,} memories {would}merged, {len(done.summaries):,} sessions {would}summarised, {done.read:,} messages "
-        f"{would}read for the profile, which {'would have' if done.dry_run else 'has'} {len(done.lines):,} lines."
+        f"{len(done.merges):,} memories {would}merged, {len(done.summaries):,} sessions "
+        f"{would}summarised, {done.read:,} messages "
+        f"{would}read for the profile, which {'would have' if done.dry_run else 'has'} "
+        f"{len(done.lines):,} lines."
         f"{' Nothing was changed.' if done.dry_run else ''}"
     )
 
@@ -111,7 +130,9 @@ def _print_merges(merges: tuple[Merge, ...], *, most: int) -> None:
         made = make_table("id", "memory", "says the same as")
         for merge in merges[:most]:
             made.add_row(
-                short(merge.node_id), printable(merge.content, longest=120), printable(merge.into_content, longest=120)
+                short(merge.node_id),
+                printable(merge.content, longest=120),
+                printable(merge.into_content, longest=120),
             )
         stdout_console().print(made)
 
@@ -140,12 +161,17 @@ def _line(line: ProfileLine) -> str:
 LINES: Sequence[Column[ProfileLine]] = (
     Column(name="section", value=lambda line: line.section),
     Column(name="said", value=lambda line: line.times_said, right=True),
-    Column(name="last", value=lambda line: line.said_at, shown=lambda line: local_time(line.said_at)),
     Column(
-        name="session", value=lambda line: line.sources[0].session,
+        name="last", value=lambda line: line.said_at, shown=lambda line: local_time(line.said_at)
+    ),
+    Column(
+        name="session",
+        value=lambda line: line.sources[0].session,
         shown=lambda line: printable(line.sources[0].session or "", longest=16),
     ),
     Column(
-        name="line", value=lambda line: line.text, shown=lambda line: printable(_line(line), longest=200)
+        name="line",
+        value=lambda line: line.text,
+        shown=lambda line: printable(_line(line), longest=200),
     ),
-)  # fmt: skip
+)

@@ -36,23 +36,29 @@ class TokenAction(StrEnum):
 def tokens(
     common: CommonOptions,
     act: Annotated[
-        TokenAction, typer.Argument(metavar="create|list|revoke", help="Make a token, show them, or end one.")
+        TokenAction,
+        typer.Argument(metavar="create|list|revoke", help="Make a token, show them, or end one."),
     ] = TokenAction.list,
     name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="What the token is called; revoke also takes its id.")
+        str | None,
+        typer.Argument(metavar="NAME", help="What the token is called; revoke also takes its id."),
     ] = None,
     scope: Annotated[
         list[str] | None,
-        typer.Option("--scope", help="read, write or admin; may be repeated. Default read and write."),
+        typer.Option(
+            "--scope", help="read, write or admin; may be repeated. Default read and write."
+        ),
     ] = None,
     expires_in: Annotated[
-        float | None, typer.Option("--expires-in", min=0.0, help="Days until it expires. Default never.")
+        float | None,
+        typer.Option("--expires-in", min=0.0, help="Days until it expires. Default never."),
     ] = None,
     revoked: Annotated[bool, typer.Option("--revoked", help="Also show revoked tokens.")] = False,
 ) -> None:
     """Make, list and revoke the tokens of the HTTP API; a token's secret is shown once.
 
-    A token is for the memories of --user, or without one for what everyone in the tenant shares; with --robot it is one robot's.
+    A token is for the memories of --user, or without one for what everyone in the tenant shares;
+    with --robot it is one robot's.
     """
     if act is TokenAction.list:
         _show(common, store.listed(common.runtime().database, common.tenant, revoked=revoked))
@@ -72,19 +78,26 @@ def _create(common: CommonOptions, name: str, scopes: list[str], days: float | N
     try:
         ends = None if days is None else now + timedelta(days=days)
     except OverflowError:
-        raise InvalidInput(f"expected --expires-in of some years at most, got {days:g} days") from None
+        raise InvalidInput(
+            f"expected --expires-in of some years at most, got {days:g} days"
+        ) from None
     token = ApiToken(
         id=str(uuid.uuid4()),
         tenant=validation.check_name(common.tenant, what="--tenant"),
         name=validation.check_name(name, what="the token's name"),
         user=None if common.user is None else validation.normal_name(common.user, what="--user"),
-        robot=None if common.robot is None else validation.normal_name(common.robot, what="--robot"),
+        robot=None
+        if common.robot is None
+        else validation.normal_name(common.robot, what="--robot"),
         scopes=tuple(sorted(set(scopes), key=SCOPES.index)),
         created_at=now,
         expires_at=ends,
     )
     if not store.create(common.runtime().database, token, secret=secret):
-        raise InvalidInput(f"expected a name that no token of the tenant has, got {name!r}; htm tokens list shows them")
+        raise InvalidInput(
+            f"expected a name that no token of the tenant has, got {name!r}; htm "
+            "tokens list shows them"
+        )
     if common.json:
         print_json({"token": token, "secret": secret})
         return
@@ -93,19 +106,26 @@ def _create(common: CommonOptions, name: str, scopes: list[str], days: float | N
 
 
 def _revoke(common: CommonOptions, name: str) -> None:
-    ended = store.revoke(common.runtime().database, common.tenant, _whole(common, name), at=datetime.now(UTC))
+    ended = store.revoke(
+        common.runtime().database, common.tenant, _whole(common, name), at=datetime.now(UTC)
+    )
     if ended is None:
         raise NotFound(
-            f"expected the name or the id of a valid token of the tenant, got {name!r:.80}; see htm tokens list"
+            f"expected the name or the id of a valid token of the tenant, got {name!r:.80}; see "
+            "htm tokens list"
         )
     if common.json:
         print_json(ended)
     else:
-        stdout_console().print(f"{printable(ended.name)} is revoked; servers refuse it within five seconds.")
+        stdout_console().print(
+            f"{printable(ended.name)} is revoked; servers refuse it within five seconds."
+        )
 
 
 def _whole(common: CommonOptions, id_or_name: str) -> str:
-    """The id of the token whose id begins so; a name, and anything else, as it is. Raises `InvalidInput` for several."""
+    """The id of the token whose id begins so; a name, and anything else, as it is. Raises
+    `InvalidInput` for several.
+    """
     known = store.listed(common.runtime().database, common.tenant)
     if len(id_or_name) < FEWEST_DIGITS or any(each.name == id_or_name for each in known):
         return id_or_name
@@ -113,7 +133,8 @@ def _whole(common: CommonOptions, id_or_name: str) -> str:
     if len(matches) > 1:
         named = "".join(f"\n  {each.id}  {each.name}" for each in matches)
         raise InvalidInput(
-            f"expected the beginning of one token's id, got {id_or_name!r}, with which several begin:{named}"
+            f"expected the beginning of one token's id, got {id_or_name!r}, with which several "
+            f"begin:{named}"
         )
     return matches[0].id if matches else id_or_name
 
@@ -125,14 +146,30 @@ def _show(common: CommonOptions, rows: list[ApiToken]) -> None:
 
 
 def _expires(token: ApiToken) -> str:
-    return "revoked" if token.revoked_at else local_time(token.expires_at) if token.expires_at else "never"
+    return (
+        "revoked"
+        if token.revoked_at
+        else local_time(token.expires_at)
+        if token.expires_at
+        else "never"
+    )
 
 
 TOKENS: Sequence[Column[ApiToken]] = (
     Column(name="id", value=lambda row: row.id, shown=lambda row: short(row.id)),
-    Column(name="name", value=lambda row: row.name, shown=lambda row: printable(row.name, longest=20)),
-    Column(name="user", value=lambda row: row.user, shown=lambda row: printable(row.user or "(shared)", longest=12)),
-    Column(name="robot", value=lambda row: row.robot, shown=lambda row: printable(row.robot or "(any)", longest=12)),
+    Column(
+        name="name", value=lambda row: row.name, shown=lambda row: printable(row.name, longest=20)
+    ),
+    Column(
+        name="user",
+        value=lambda row: row.user,
+        shown=lambda row: printable(row.user or "(shared)", longest=12),
+    ),
+    Column(
+        name="robot",
+        value=lambda row: row.robot,
+        shown=lambda row: printable(row.robot or "(any)", longest=12),
+    ),
     Column(name="created", value=lambda row: row.created_at, exact=True),
     Column(name="expires", value=lambda row: row.expires_at, shown=_expires),
     Column(name="revoked", value=lambda row: row.revoked_at, exact=True),

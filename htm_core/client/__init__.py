@@ -1,4 +1,6 @@
-"""A client of the HTTP API with the verbs of `Memory`: `Client`, and `AsyncClient` whose verbs are awaited."""
+"""A client of the HTTP API with the verbs of `Memory`: `Client`, and `AsyncClient` whose verbs are
+awaited.
+"""
 
 from .client import AsyncClient, Client
 from .errors import RequestRefused, ServerUnavailable

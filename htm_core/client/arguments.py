@@ -1,4 +1,6 @@
-"""The arguments of a verb as they travel: read off its signature, checked by pydantic, written by the client."""
+"""The arguments of a verb as they travel: read off its signature, checked by pydantic, written by
+the client.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,15 @@ from datetime import date, datetime
 from functools import cache
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, WithJsonSchema, create_model
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    TypeAdapter,
+    ValidationError,
+    WithJsonSchema,
+    create_model,
+)
 from pydantic.functional_validators import PlainValidator
 from pydantic_core import from_json, to_json, to_jsonable_python
 
@@ -24,7 +34,8 @@ from ..base.types import Conflict, Draft, Mention, Node, SummarizerLike, Timefra
 from .routes import Route
 
 Where = Literal["path", "query", "body"]
-MOST_FAULTS = 20  # that an answer names: each costs time to describe, and a request can have millions
+# that an answer names: each costs time to describe, and a request can have millions
+MOST_FAULTS = 20
 
 CONFIG = ConfigDict(
     extra="forbid",
@@ -33,21 +44,34 @@ CONFIG = ConfigDict(
     ser_json_timedelta="iso8601",
     allow_inf_nan=False,
 )
-# Arguments that make no sense from afar: a name would have the server call a model, and a callable cannot travel.
+# Arguments that make no sense from afar: a name would have the server call a model, and a callable
+# cannot travel.
 LEFT_OUT: Mapping[str, str] = {"tidy.summarizer": "the server's own models write summaries"}
 
 _TIMEFRAME_SCHEMA: dict[str, Any] = {
     "description": (
-        'Words such as "last week", one of these objects, or a list of words and objects. `from` and `to` are days or times with '
+        'Words such as "last week", one of these objects, or a list of words and objects. `from` '
+        "and `to` are days or times with "
         "an offset; null is open."
     ),
     "anyOf": [
         {"type": "string"},
-        {"type": "object", "properties": {"on": {"type": "string", "format": "date"}}, "required": ["on"]},
-        {"type": "object", "properties": {"at": {"type": "string", "format": "date-time"}}, "required": ["at"]},
         {
             "type": "object",
-            "properties": {"from": {"type": ["string", "null"]}, "to": {"type": ["string", "null"]}},
+            "properties": {"on": {"type": "string", "format": "date"}},
+            "required": ["on"],
+        },
+        {
+            "type": "object",
+            "properties": {"at": {"type": "string", "format": "date-time"}},
+            "required": ["at"],
+        },
+        {
+            "type": "object",
+            "properties": {
+                "from": {"type": ["string", "null"]},
+                "to": {"type": ["string", "null"]},
+            },
             "required": ["from", "to"],
         },
         {
@@ -106,7 +130,9 @@ class Parameter:
 
 @cache
 def parameters(route: Route) -> tuple[Parameter, ...]:
-    """The arguments of a route's verb. What the path has and the verb does not is a text: the session of a log."""
+    """The arguments of a route's verb. What the path has and the verb does not is a text: the
+    session of a log.
+    """
     hints = type_hints(route.function)
     result = []
     declared = list(inspect.signature(route.function).parameters.values())[1:]
@@ -118,7 +144,9 @@ def parameters(route: Route) -> tuple[Parameter, ...]:
         if f"{route.verb}.{parameter.name}" in LEFT_OUT:
             continue
         where: Where = "path" if parameter.name in in_path else "body" if route.in_body else "query"
-        result.append(Parameter(parameter.name, where, wire_type(hints[parameter.name]), parameter.default))
+        result.append(
+            Parameter(parameter.name, where, wire_type(hints[parameter.name]), parameter.default)
+        )
     return tuple(result)
 
 
@@ -129,14 +157,19 @@ def model(route: Route, where: Where) -> type[BaseModel]:
     for parameter in parameters(route):
         if parameter.where == where:
             default = ... if parameter.is_required else parameter.default
-            fields[f"field_{parameter.name}"] = (parameter.type, Field(default, alias=parameter.name))
+            fields[f"field_{parameter.name}"] = (
+                parameter.type,
+                Field(default, alias=parameter.name),
+            )
     name = "".join(part.title() for part in route.verb.replace(".", "_").split("_"))
     made: type[BaseModel] = create_model(f"{name}{where.title()}", __config__=CONFIG, **fields)
     return made
 
 
 def read_query(route: Route, query: Mapping[str, Sequence[str]]) -> dict[str, Any]:
-    """The arguments in a query; raises pydantic's `ValidationError`, and `InvalidInput` for what is there twice."""
+    """The arguments in a query; raises pydantic's `ValidationError`, and `InvalidInput` for what is
+    there twice.
+    """
     known = {each.name: each for each in parameters(route) if each.where == "query"}
     values: dict[str, Any] = {}
     for name, texts in query.items():
@@ -144,7 +177,9 @@ def read_query(route: Route, query: Mapping[str, Sequence[str]]) -> dict[str, An
         if parameter is not None and parameter.is_list and parameter.type is not Timeframe:
             values[name] = list(texts)
         elif len(texts) > 1:
-            raise InvalidInput(f"expected {name[:40]!r} once in the query, got it {len(texts)} times")
+            raise InvalidInput(
+                f"expected {name[:40]!r} once in the query, got it {len(texts)} times"
+            )
         else:
             values[name] = _query_value(parameter, texts[0])
     return _plain(model(route, "query").model_validate(values))
@@ -162,13 +197,17 @@ def _query_value(parameter: Parameter | None, text: str) -> Any:
 
 
 def read_body(route: Route, body: bytes) -> dict[str, Any]:
-    """The arguments in a JSON object; raises pydantic's `ValidationError`, and `InvalidInput` for names without end."""
+    """The arguments in a JSON object; raises pydantic's `ValidationError`, and `InvalidInput` for
+    names without end.
+    """
     prepared = _prepared(route, body or b"{}")
     return _plain(model(route, "body").model_validate_json(prepared, strict=True))
 
 
 def _prepared(route: Route, body: bytes) -> bytes:
-    """A body without what stands for nothing; more unknown names than an answer lists are refused before each is described."""
+    """A body without what stands for nothing; more unknown names than an answer lists are refused
+    before each is described.
+    """
     try:
         arguments = from_json(body)
     except ValueError:
@@ -177,7 +216,11 @@ def _prepared(route: Route, body: bytes) -> bytes:
         return body
     known = {each.name: each for each in parameters(route) if each.where == "body"}
     _refuse_many_names(arguments, known)
-    nothing = [name for name, value in arguments.items() if name in known and _is_left_out(route, known[name], value)]
+    nothing = [
+        name
+        for name, value in arguments.items()
+        if name in known and _is_left_out(route, known[name], value)
+    ]
     for name in nothing:
         del arguments[name]
     for name, value in arguments.items():
@@ -192,11 +235,15 @@ def _prepared(route: Route, body: bytes) -> bytes:
 def _refuse_many_names(mapping: Any, known: Collection[str]) -> None:
     if isinstance(mapping, dict) and len(mapping) > len(known) + MOST_FAULTS:
         expected = f"of {', '.join(known)}" if known else f"at most {MOST_FAULTS}"
-        raise InvalidInput(f"expected names {expected}, got {len(mapping):,} names; send these only")
+        raise InvalidInput(
+            f"expected names {expected}, got {len(mapping):,} names; send these only"
+        )
 
 
 def _is_left_out(route: Route, parameter: Parameter, value: Any) -> bool:
-    """True if a value stands for an argument that is left out; never where that would change or destroy more."""
+    """True if a value stands for an argument that is left out; never where that would change or
+    destroy more.
+    """
     if parameter.is_required or value == []:
         return False
     if value is None:
@@ -225,11 +272,13 @@ def _draft(made: BaseModel) -> Draft:
     return Draft(**{name: getattr(made, name) for name in made.model_fields_set})
 
 
-# -- types as they travel ---------------------------------------------------------------------------------------------------
+# -- types as they travel --------------------------------------------------------------------------
 
 
 def wire_type(hint: Any) -> Any:
-    """The type of an argument as JSON can have it: nodes by their ids, drafts as objects, no callables."""
+    """The type of an argument as JSON can have it: nodes by their ids, drafts as objects, no
+    callables.
+    """
     if hint == TimeframeLike:
         return Timeframe
     if hint == SummarizerLike:
@@ -239,7 +288,9 @@ def wire_type(hint: Any) -> Any:
         members = list(get_args(hint))
         if Draft in members:
             return draft_model()
-        kept = [each for each in members if get_origin(each) is not Callable and not _is_callable(each)]
+        kept = [
+            each for each in members if get_origin(each) is not Callable and not _is_callable(each)
+        ]
         if str in kept:
             kept = [each for each in kept if each not in (Node, Mention)]
         return Union[tuple(wire_type(each) for each in kept)]  # noqa: UP007 - of a tuple that is made here
@@ -286,7 +337,9 @@ def draft_model() -> type[BaseModel]:
     for field in dataclasses.fields(Draft):
         default = ... if field.default is dataclasses.MISSING else field.default
         fields[field.name] = (wire_type(hints[field.name]), default)
-    made: type[BaseModel] = create_model("Draft", __config__=CONFIG, __doc__=Draft.__doc__, **fields)
+    made: type[BaseModel] = create_model(
+        "Draft", __config__=CONFIG, __doc__=Draft.__doc__, **fields
+    )
     return made
 
 
@@ -308,7 +361,8 @@ def read_timeframe(value: Any) -> Any:
             ends = {name: None if text is None else _time(text) for name, text in value.items()}
             return Window(**ends)
     raise ValueError(
-        'expected words such as "last week", {"on": DAY}, {"at": TIME}, {"from": …, "to": …}, {"start": …, "stop": …} or a list of '
+        'expected words such as "last week", {"on": DAY}, {"at": TIME}, {"from": …, "to": …}, '
+        '{"start": …, "stop": …} or a list of '
         "these"
     )
 
@@ -342,14 +396,19 @@ def write_timeframe(value: Any) -> Any:
         return {"at": value.isoformat()}
     if isinstance(value, date):
         return {"on": value.isoformat()}
-    if isinstance(value, tuple) and len(value) == 2 and all(each is None or isinstance(each, date) for each in value):
+    if (
+        isinstance(value, tuple)
+        and len(value) == 2
+        and all(each is None or isinstance(each, date) for each in value)
+    ):
         return {"from": _text(value[0]), "to": _text(value[1])}
     if isinstance(value, Sequence) and not isinstance(value, str):
         return [write_timeframe(each) for each in value]
     if value is None or isinstance(value, str):
         return value
     raise InvalidInput(
-        'expected a timeframe: words such as "last week", a date, a datetime, a Window, a pair of them or a list of these, got '
+        'expected a timeframe: words such as "last week", a date, a datetime, a Window, a pair of '
+        "them or a list of these, got "
         f"{value!r:.80}"
     )
 
@@ -358,11 +417,13 @@ def _text(value: date | None) -> str | None:
     return None if value is None else value.isoformat()
 
 
-# -- writing, as the client does --------------------------------------------------------------------------------------------
+# -- writing, as the client does -------------------------------------------------------------------
 
 
 def write(route: Route, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of a call as JSON values, those that are not their defaults; raises `InvalidInput` for what cannot travel."""
+    """The arguments of a call as JSON values, those that are not their defaults; raises
+    `InvalidInput` for what cannot travel.
+    """
     known = {each.name: each for each in parameters(route)}
     values: dict[str, Any] = {}
     for name, value in arguments.items():
@@ -385,14 +446,18 @@ def _written(kind: Any, value: Any) -> Any:
     if isinstance(value, Node | Mention):
         return value.id
     if callable(value):
-        raise InvalidInput(f"expected a value that can travel over HTTP, got the callable {value!r:.60}")
+        raise InvalidInput(
+            f"expected a value that can travel over HTTP, got the callable {value!r:.60}"
+        )
     if kind == _list_of(draft_model()):
         return [_written_draft(each) for each in value]
     try:
         written = jsonable(value)
         json.dumps(written, allow_nan=False).encode()
     except (TypeError, ValueError) as error:
-        raise InvalidInput(f"expected a value that JSON can have, got {value!r:.60}: {error}") from None
+        raise InvalidInput(
+            f"expected a value that JSON can have, got {value!r:.60}: {error}"
+        ) from None
     return written
 
 
@@ -406,8 +471,13 @@ def _written_draft(draft: Draft | Mapping[str, Any]) -> dict[str, Any]:
     elif isinstance(draft, Mapping):
         values = dict(draft)
     else:
-        raise InvalidInput(f"expected a Draft or a mapping of remember's arguments, got {draft!r:.60}")
-    return {name: _written(Timeframe if name == "valid" else Any, value) for name, value in values.items()}
+        raise InvalidInput(
+            f"expected a Draft or a mapping of remember's arguments, got {draft!r:.60}"
+        )
+    return {
+        name: _written(Timeframe if name == "valid" else Any, value)
+        for name, value in values.items()
+    }
 
 
 def query_texts(value: Any) -> list[str]:
@@ -419,7 +489,7 @@ def query_texts(value: Any) -> list[str]:
     return [json.dumps(value, ensure_ascii=False, allow_nan=False)]
 
 
-# -- answers ----------------------------------------------------------------------------------------------------------------
+# -- answers ---------------------------------------------------------------------------------------
 
 
 def answer_type(route: Route) -> Any:
@@ -430,7 +500,9 @@ def answer_type(route: Route) -> Any:
 
 @cache
 def answering(route: Route) -> TypeAdapter[Any]:
-    """Return the adapter for the answers of a verb: tuples of one, since types in a tuple take settings."""
+    """Return the adapter for the answers of a verb: tuples of one, since types in a tuple take
+    settings.
+    """
     hint = answer_type(route)
     return TypeAdapter(tuple[hint], config=CONFIG)  # type: ignore[valid-type]  # in a tuple it may have settings
 
@@ -448,19 +520,25 @@ def read_answer(route: Route, body: bytes) -> Any:
 
 def jsonable(value: Any) -> Any:
     """A value of the public types as JSON values."""
-    return to_jsonable_python(value, bytes_mode="base64", timedelta_mode="iso8601", inf_nan_mode="constants")
+    return to_jsonable_python(
+        value, bytes_mode="base64", timedelta_mode="iso8601", inf_nan_mode="constants"
+    )
 
 
 def read_value(kind: Any, value: Any) -> Any:
     """A value of a public type from its JSON values."""
-    adapter: TypeAdapter[Any] = TypeAdapter(tuple[kind], config=CONFIG)  # in a tuple it may have settings
+    # in a tuple it may have settings
+    adapter: TypeAdapter[Any] = TypeAdapter(tuple[kind], config=CONFIG)
     return adapter.validate_json(json.dumps([value]))[0]
 
 
 def _message(kind: str, message: str) -> str:
     """Return what pydantic says is wrong, and for half a character what to do."""
     if kind == "json_invalid" and "hex escape" in message:
-        return f"{message}: a lone surrogate such as \\ud800 is half of a character; send both halves of it, or leave it out"
+        return (
+            f"{message}: a lone surrogate such as \\ud800 is half of a character; send both "
+            "halves of it, or leave it out"
+        )
     return message
 
 
@@ -471,6 +549,7 @@ def explain(error: ValidationError) -> tuple[str, list[dict[str, str]]]:
         place = ".".join(str(part).removeprefix("field_") for part in fault["loc"])
         parts.append({"argument": place, "message": _message(fault["type"], fault["msg"])})
     sentence = "; ".join(
-        f"{each['argument']}: {each['message']}" if each["argument"] else each["message"] for each in parts
+        f"{each['argument']}: {each['message']}" if each["argument"] else each["message"]
+        for each in parts
     )
     return f"expected arguments as /openapi.json describes them, but {sentence}", parts

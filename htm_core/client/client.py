@@ -33,7 +33,9 @@ FLUSH_PAUSE = 0.1
 
 
 class remote(Generic[_S, _P, _T]):  # noqa: N801 - it is used like a decorator
-    """A verb that a server does: same name, same arguments, same answer, same errors; of an awaited client its coroutine."""
+    """A verb that a server does: same name, same arguments, same answer, same errors; of an awaited
+    client its coroutine.
+    """
 
     def __init__(self, verb: Callable[Concatenate[_S, _P], _T]) -> None:
         self._verb = verb
@@ -66,8 +68,15 @@ class _Connection:
     """The server, and what each request to it says of itself."""
 
     def __init__(
-        self, url: str, token: str | SecretStr | None, *, robot: str | None, session: str | None, timeout: float, retries: int
-    ) -> None:  # fmt: skip
+        self,
+        url: str,
+        token: str | SecretStr | None,
+        *,
+        robot: str | None,
+        session: str | None,
+        timeout: float,
+        retries: int,
+    ) -> None:
         if not url.startswith(("http://", "https://")):
             raise InvalidInput(f"expected a url such as http://127.0.0.1:8377, got {url!r:.80}")
         self.url, self.timeout, self.retries = url.rstrip("/"), timeout, retries
@@ -77,7 +86,9 @@ class _Connection:
 
     def headers(self) -> dict[str, str]:
         """Headers sent with each request."""
-        named = {name: quote(value, safe="") for name, value in self._names.items() if value is not None}
+        named = {
+            name: quote(value, safe="") for name, value in self._names.items() if value is not None
+        }
         if self._token is not None:
             named["Authorization"] = f"Bearer {self._token.get_secret_value()}"
         return named
@@ -93,17 +104,24 @@ class _Blocking(_Connection):
         for attempt in range(self.retries + 1):
             try:
                 answer = self.http.request(
-                    prepared.route.method, prepared.path, content=prepared.body, headers=prepared.headers
+                    prepared.route.method,
+                    prepared.path,
+                    content=prepared.body,
+                    headers=prepared.headers,
                 )
             except httpx.TransportError as error:
                 if attempt == self.retries:
-                    raise lost(error, self.url, sent=not isinstance(error, httpx.ConnectError)) from error
+                    raise lost(
+                        error, self.url, sent=not isinstance(error, httpx.ConnectError)
+                    ) from error
                 time.sleep(waiting(None, attempt))
                 continue
             if answer.status_code not in AGAIN or attempt == self.retries:
                 break
             time.sleep(waiting(answer.headers.get("retry-after"), attempt))
-        return read(prepared, answer.status_code, answer.headers.get("content-type", ""), answer.content)
+        return read(
+            prepared, answer.status_code, answer.headers.get("content-type", ""), answer.content
+        )
 
 
 class _Awaited(_Connection):
@@ -116,17 +134,24 @@ class _Awaited(_Connection):
         for attempt in range(self.retries + 1):
             try:
                 answer = await self.http.request(
-                    prepared.route.method, prepared.path, content=prepared.body, headers=prepared.headers
+                    prepared.route.method,
+                    prepared.path,
+                    content=prepared.body,
+                    headers=prepared.headers,
                 )
             except httpx.TransportError as error:
                 if attempt == self.retries:
-                    raise lost(error, self.url, sent=not isinstance(error, httpx.ConnectError)) from error
+                    raise lost(
+                        error, self.url, sent=not isinstance(error, httpx.ConnectError)
+                    ) from error
                 await asyncio.sleep(waiting(None, attempt))
                 continue
             if answer.status_code not in AGAIN or attempt == self.retries:
                 break
             await asyncio.sleep(waiting(answer.headers.get("retry-after"), attempt))
-        return read(prepared, answer.status_code, answer.headers.get("content-type", ""), answer.content)
+        return read(
+            prepared, answer.status_code, answer.headers.get("content-type", ""), answer.content
+        )
 
 
 class _Sender:
@@ -242,27 +267,40 @@ class Client(_MemoryVerbs, _Sender):
 
     - `url`: where `htm serve` listens, such as "http://127.0.0.1:8377".
     - `token`: the secret that `htm tokens create` has shown; it says whose memories these are.
-    - `robot`, `session`: who remembers, unless the token says it, and the conversation that the verbs default to.
-    - `timeout`: seconds to wait for an answer. `retries`: how often a request is sent again that was refused for now or whose
-      connection was lost; each has a key, so that it is done once.
+    - `robot`, `session`: who remembers, unless the token says it, and the conversation that the
+      verbs default to.
+    - `timeout`: seconds to wait for an answer. `retries`: how often a request is sent again that
+      was refused for now or whose connection was lost; each has a key, so that it is done once.
 
-    A verb raises what it raises in `Memory`; beside that `RequestRefused` for a token, a size or a rate that the server does not
-    take, and `ServerUnavailable`.
+    A verb raises what it raises in `Memory`; beside that `RequestRefused` for a token, a size or a
+    rate that the server does not take, and `ServerUnavailable`.
     """
 
     def __init__(
-        self, url: str, token: str | SecretStr | None = None, *, robot: str | None = None, session: str | None = None,
-        timeout: float = 60.0, retries: int = 2,
-    ) -> None:  # fmt: skip
-        connection = _Blocking(url, token, robot=robot, session=session, timeout=timeout, retries=retries)
-        connection.http = _httpx().Client(base_url=connection.url, headers=connection.headers(), timeout=timeout)
+        self,
+        url: str,
+        token: str | SecretStr | None = None,
+        *,
+        robot: str | None = None,
+        session: str | None = None,
+        timeout: float = 60.0,
+        retries: int = 2,
+    ) -> None:
+        connection = _Blocking(
+            url, token, robot=robot, session=session, timeout=timeout, retries=retries
+        )
+        connection.http = _httpx().Client(
+            base_url=connection.url, headers=connection.headers(), timeout=timeout
+        )
         super().__init__(connection)
 
     def __repr__(self) -> str:
         return f"Client({self._connection.url!r})"
 
     def flush(self, timeout: float | None = None) -> bool:
-        """Wait until all pending jobs are done; False when `timeout` seconds have passed. The server waits for some at a time."""
+        """Wait until all pending jobs are done; False when `timeout` seconds have passed. The
+        server waits for some at a time.
+        """
         began = time.monotonic()
         while True:
             left = None if timeout is None else max(0.0, timeout - (time.monotonic() - began))
@@ -288,17 +326,30 @@ class Client(_MemoryVerbs, _Sender):
         return RemoteJobs(self._connection)
 
     def log(self, session: str | None = None) -> RemoteLog:
-        """A chat's own record: the messages of a session, exact and in order. By default the client's own session."""
+        """A chat's own record: the messages of a session, exact and in order. By default the
+        client's own session.
+        """
         return RemoteLog(self._connection, session or self._connection.session or "default")
 
     def events(self) -> Iterator[Event]:
-        """Yield what happens to these memories in the server's process, as it happens; ends when the server stops."""
+        """Yield what happens to these memories in the server's process, as it happens; ends when
+        the server stops.
+        """
         with self._connection.http.stream("GET", "/v1/events", timeout=None) as answer:
             if answer.status_code != 200:
-                read(prepare(Memory.stats, (), {}), answer.status_code, answer.headers["content-type"], answer.read())
+                read(
+                    prepare(Memory.stats, (), {}),
+                    answer.status_code,
+                    answer.headers["content-type"],
+                    answer.read(),
+                )
             for line in answer.iter_lines():
                 if line.startswith("data: ") and "name" in (fields := json.loads(line[6:])):
-                    yield Event(name=fields["name"], at=datetime.fromisoformat(fields["at"]), data=fields["data"])
+                    yield Event(
+                        name=fields["name"],
+                        at=datetime.fromisoformat(fields["at"]),
+                        data=fields["data"],
+                    )
 
     def close(self) -> None:
         """Close the connections."""
@@ -315,18 +366,30 @@ class AsyncClient(_MemoryVerbs, _AsyncSender):
     """`Client` with each verb awaited; the options are those of `Client`."""
 
     def __init__(
-        self, url: str, token: str | SecretStr | None = None, *, robot: str | None = None, session: str | None = None,
-        timeout: float = 60.0, retries: int = 2,
-    ) -> None:  # fmt: skip
-        connection = _Awaited(url, token, robot=robot, session=session, timeout=timeout, retries=retries)
-        connection.http = _httpx().AsyncClient(base_url=connection.url, headers=connection.headers(), timeout=timeout)
+        self,
+        url: str,
+        token: str | SecretStr | None = None,
+        *,
+        robot: str | None = None,
+        session: str | None = None,
+        timeout: float = 60.0,
+        retries: int = 2,
+    ) -> None:
+        connection = _Awaited(
+            url, token, robot=robot, session=session, timeout=timeout, retries=retries
+        )
+        connection.http = _httpx().AsyncClient(
+            base_url=connection.url, headers=connection.headers(), timeout=timeout
+        )
         super().__init__(connection)
 
     def __repr__(self) -> str:
         return f"AsyncClient({self._connection.url!r})"
 
     async def flush(self, timeout: float | None = None) -> bool:
-        """Wait until all pending jobs are done; False when `timeout` seconds have passed. The server waits for some at a time."""
+        """Wait until all pending jobs are done; False when `timeout` seconds have passed. The
+        server waits for some at a time.
+        """
         began = time.monotonic()
         while True:
             left = None if timeout is None else max(0.0, timeout - (time.monotonic() - began))
@@ -352,7 +415,9 @@ class AsyncClient(_MemoryVerbs, _AsyncSender):
         return AsyncRemoteJobs(self._connection)
 
     def log(self, session: str | None = None) -> AsyncRemoteLog:
-        """A chat's own record: the messages of a session, exact and in order. By default the client's own session."""
+        """A chat's own record: the messages of a session, exact and in order. By default the
+        client's own session.
+        """
         return AsyncRemoteLog(self._connection, session or self._connection.session or "default")
 
     async def close(self) -> None:

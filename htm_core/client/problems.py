@@ -1,4 +1,6 @@
-"""Problems: errors as HTTP says them (RFC 9457). Each class of error has a code that stays, and comes back as the same class."""
+"""Problems: errors as HTTP says them (RFC 9457). Each class of error has a code that stays, and
+comes back as the same class.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,8 @@ from ..base.errors import IN_PYTHON, Advice, HTMError, StorageError
 MEDIA_TYPE = "application/problem+json"
 TYPE = "urn:htm-memory:problem:"
 
-# Each class of error with its code and its status. A class that is not here has those of the nearest one above it.
+# Each class of error with its code and its status. A class that is not here has those of the
+# nearest one above it.
 ERRORS: Mapping[type[HTMError], tuple[str, int]] = {
     errors.InvalidInput: ("invalid_input", 422),
     errors.NotFound: ("not_found", 404),
@@ -75,12 +78,19 @@ TITLES: Mapping[str, str] = {
 
 
 class Problem(Exception):
-    """An answer that is an error. `more` are further members of its JSON, `headers` further headers."""
+    """An answer that is an error. `more` are further members of its JSON, `headers` further
+    headers.
+    """
 
     def __init__(
-        self, code: str, detail: str, *, status: int | None = None, headers: Mapping[str, str] | None = None,
+        self,
+        code: str,
+        detail: str,
+        *,
+        status: int | None = None,
+        headers: Mapping[str, str] | None = None,
         more: Mapping[str, Any] | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(detail)
         self.code, self.detail = code, detail
         self.status = CODES[code][0] if status is None else status
@@ -120,7 +130,9 @@ def error_of(problem: Mapping[str, Any]) -> HTMError | None:
         return None
     detail, advice = str(problem.get("detail", "")), problem.get("advice")
     known = advice if advice in IN_PYTHON else None
-    error = kind(detail.removesuffix(f"; {WHAT_NEXT.get(known)}") if known else detail, advice=known)
+    error = kind(
+        detail.removesuffix(f"; {WHAT_NEXT.get(known)}") if known else detail, advice=known
+    )
     if isinstance(error, StorageError) and problem.get("outcome_unknown") is True:
         error.outcome_unknown = True
     return error

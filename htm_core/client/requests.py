@@ -38,9 +38,15 @@ def route_of(verb: Callable[..., Any]) -> Route:
 
 
 def prepare(
-    verb: Callable[..., Any], args: tuple[Any, ...], options: Mapping[str, Any], *, session: str | None = None
+    verb: Callable[..., Any],
+    args: tuple[Any, ...],
+    options: Mapping[str, Any],
+    *,
+    session: str | None = None,
 ) -> Prepared:
-    """The request of a call; raises `TypeError` as the verb would, and `InvalidInput` for what cannot travel."""
+    """The request of a call; raises `TypeError` as the verb would, and `InvalidInput` for what
+    cannot travel.
+    """
     route = route_of(verb)
     bound = inspect.signature(verb).bind(None, *args, **options)
     arguments = dict(list(bound.arguments.items())[1:])
@@ -50,7 +56,10 @@ def prepare(
     values = wire.write(route, arguments)
     in_path = {name: value for name, value in values.items() if where[name] == "path"}
     query = [
-        (name, text) for name, value in values.items() if where[name] == "query" for text in wire.query_texts(value)
+        (name, text)
+        for name, value in values.items()
+        if where[name] == "query"
+        for text in wire.query_texts(value)
     ]
     path = route.address(in_path) + (f"?{urlencode(query, quote_via=quote)}" if query else "")
     body, headers = None, {}
@@ -64,7 +73,9 @@ def prepare(
 
 
 def read(prepared: Prepared, status: int, content_type: str, body: bytes) -> Any:
-    """The value of an answer; raises the error that the server's memory raised, or `RequestRefused`."""
+    """The value of an answer; raises the error that the server's memory raised, or
+    `RequestRefused`.
+    """
     if status == 204:
         return None
     if status == 200:
@@ -75,12 +86,15 @@ def read(prepared: Prepared, status: int, content_type: str, body: bytes) -> Any
         problem = {}
     if not isinstance(problem, dict) or "code" not in problem:
         raise ServerUnavailable(
-            f"expected an answer of htm serve, got the status {status}; look at the url and what is in between"
+            f"expected an answer of htm serve, got the status {status}; look at the url and what "
+            "is in between"
         )
     if "conflict" in problem:
         return wire.read_value(Conflict, problem["conflict"])
     error: HTMError | None = error_of(problem)
-    raise error or RequestRefused(str(problem.get("detail", "")), status=status, code=str(problem["code"]))
+    raise error or RequestRefused(
+        str(problem.get("detail", "")), status=status, code=str(problem["code"])
+    )
 
 
 def waiting(retry_after: str | None, attempt: int) -> float:
@@ -91,6 +105,8 @@ def waiting(retry_after: str | None, attempt: int) -> float:
 
 def lost(error: Exception, url: str, *, sent: bool) -> ServerUnavailable:
     """The error of a connection that failed."""
-    made = ServerUnavailable(f"expected an answer of {url}, got {type(error).__name__}; is htm serve running there?")
+    made = ServerUnavailable(
+        f"expected an answer of {url}, got {type(error).__name__}; is htm serve running there?"
+    )
     made.outcome_unknown = sent
     return made

@@ -1,4 +1,6 @@
-"""The table of routes. The paths, the arguments, the answers, OpenAPI and the client are made from it and the verbs' signatures."""
+"""The table of routes. The paths, the arguments, the answers, OpenAPI and the client are made from
+it and the verbs' signatures.
+"""
 
 from __future__ import annotations
 
@@ -27,9 +29,10 @@ HANDLES: Mapping[str, type] = {"tags": Tags, "changes": Changes, "jobs": Jobs, "
 class Route:
     """A verb, and how it is asked for over HTTP.
 
-    `verb` is a method of `Memory`, or of one of its handles as in "tags.add". The parts of `path` in braces are arguments of the
-    verb. Its other arguments are in the query of GET and DELETE, and in a JSON object otherwise. `page` is the argument that asks
-    for what comes after an answer, and `goes_back` says that it wants the first of the answer and not the last.
+    `verb` is a method of `Memory`, or of one of its handles as in "tags.add". The parts of `path`
+    in braces are arguments of the verb. Its other arguments are in the query of GET and DELETE, and
+    in a JSON object otherwise. `page` is the argument that asks for what comes after an answer, and
+    `goes_back` says that it wants the first of the answer and not the last.
     """
 
     verb: str
@@ -38,7 +41,8 @@ class Route:
     scope: TokenScope
     page: str | None = None
     goes_back: bool = False
-    is_key: bool = False  # its answer has the version of a key as its ETag, and If-Match is understood
+    # its answer has the version of a key as its ETag, and If-Match is understood
+    is_key: bool = False
     operation: str = ""  # its name in OpenAPI, where the verb has two routes
 
     @property
@@ -75,17 +79,37 @@ ROUTES: tuple[Route, ...] = (
     Route(verb="context", method="GET", path="/v1/context", scope="read"),
     Route(verb="list", method="GET", path="/v1/nodes", scope="read", page="after"),
     Route(verb="get", method="GET", path="/v1/nodes/{id_or_key}", scope="read"),
-    Route(verb="get", method="GET", path="/v1/keys/{id_or_key}", scope="read", is_key=True, operation="get_key"),
+    Route(
+        verb="get",
+        method="GET",
+        path="/v1/keys/{id_or_key}",
+        scope="read",
+        is_key=True,
+        operation="get_key",
+    ),
     Route(verb="revise", method="PUT", path="/v1/keys/{key}", scope="write", is_key=True),
     Route(verb="history", method="GET", path="/v1/keys/{key}/history", scope="read"),
-    Route(verb="timeline", method="GET", path="/v1/timeline", scope="read", page="before", goes_back=True),
+    Route(
+        verb="timeline",
+        method="GET",
+        path="/v1/timeline",
+        scope="read",
+        page="before",
+        goes_back=True,
+    ),
     Route(verb="sessions", method="GET", path="/v1/sessions", scope="read"),
     Route(verb="robots", method="GET", path="/v1/robots", scope="read"),
     Route(verb="who_said", method="POST", path="/v1/who_said", scope="read"),
     Route(verb="related", method="GET", path="/v1/nodes/{node}/related", scope="read"),
     Route(verb="link", method="POST", path="/v1/link", scope="write"),
     Route(verb="forget", method="DELETE", path="/v1/nodes/{id_or_key}", scope="write"),
-    Route(verb="forget", method="DELETE", path="/v1/keys/{id_or_key}", scope="write", operation="forget_key"),
+    Route(
+        verb="forget",
+        method="DELETE",
+        path="/v1/keys/{id_or_key}",
+        scope="write",
+        operation="forget_key",
+    ),
     Route(verb="restore", method="POST", path="/v1/nodes/{id_or_key}/restore", scope="write"),
     Route(verb="purge", method="POST", path="/v1/purge", scope="admin"),
     Route(verb="sweep", method="POST", path="/v1/sweep", scope="admin"),
@@ -104,7 +128,9 @@ ROUTES: tuple[Route, ...] = (
     Route(verb="tags.popular", method="GET", path="/v1/tags/popular", scope="read"),
     Route(verb="tags.related", method="GET", path="/v1/tags/related", scope="read"),
     Route(verb="tags.add", method="POST", path="/v1/nodes/{id_or_key}/tags", scope="write"),
-    Route(verb="tags.remove", method="POST", path="/v1/nodes/{id_or_key}/tags/remove", scope="write"),
+    Route(
+        verb="tags.remove", method="POST", path="/v1/nodes/{id_or_key}/tags/remove", scope="write"
+    ),
     Route(verb="changes.list", method="GET", path="/v1/changes", scope="read"),
     Route(verb="changes.undo", method="POST", path="/v1/changes/{id}/undo", scope="write"),
     Route(verb="changes.confirm", method="POST", path="/v1/changes/{id}/confirm", scope="write"),
@@ -122,11 +148,13 @@ NOT_SERVED: Mapping[str, str] = {
     "load": "it reads the disk of the server",
     "unload": "it goes by paths on the disk of the server",
     "files": "it shows paths on the disk of the server",
-    "group": "a robot's place in a group is that of a process, which shows every second that it is alive",
+    "group": "a robot's place in a group is that of a process, which shows every second that it "
+    "is alive",
     "of": "the token says whose memories are served",
     "log": "its verbs are served",
     "collection": "vector stores open the database themselves",
-    "erase_tenant": "a token belongs to the tenant, and would go with it; htm erase --whole-tenant does it",
+    "erase_tenant": "a token belongs to the tenant, and would go with it; htm erase "
+    "--whole-tenant does it",
     "close": "the client has its own",
     "log.entries": "it is for adapters that keep the log of a framework",
     "log.archive": "it is for adapters that keep the log of a framework",
@@ -157,7 +185,8 @@ def _patterns() -> Sequence[tuple[re.Pattern[str], Route]]:
 
 
 def find(method: str, raw_path: bytes) -> FoundRoute:
-    """The route of a request. `raw_path` is as it came: a slash that is written %2F belongs to an argument.
+    """The route of a request. `raw_path` is as it came: a slash that is written %2F belongs to an
+    argument.
 
     Raises `ValueError` for a path that is no UTF-8.
     """
@@ -166,7 +195,10 @@ def find(method: str, raw_path: bytes) -> FoundRoute:
         match = pattern.fullmatch(raw_path.decode("latin-1"))
         if match is None:
             continue
-        values = {name: unquote_to_bytes(text.encode("latin-1")).decode() for name, text in match.groupdict().items()}
+        values = {
+            name: unquote_to_bytes(text.encode("latin-1")).decode()
+            for name, text in match.groupdict().items()
+        }
         if route.method == method:
             return FoundRoute(route, values)
         methods.append(route.method)

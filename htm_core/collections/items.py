@@ -18,7 +18,8 @@ from ..base.types import CollectionItem
 from ..text.passages import split
 from .store import Document, DocumentPassage
 
-# A half holds magnitudes from 6e-8 to 65,504, and three digits from 6e-5 on. Only the direction counts for a cosine.
+# A half holds magnitudes from 6e-8 to 65,504, and three digits from 6e-5 on. Only the direction
+# counts for a cosine.
 SMALLEST, LARGEST = 1e-3, 65_504.0
 Place = tuple[tuple[str, ...], str]
 _FIELDS = tuple(field.name for field in fields(CollectionItem))
@@ -29,10 +30,14 @@ def as_item(value: CollectionItem | Mapping[str, Any]) -> CollectionItem:
     if isinstance(value, CollectionItem):
         return value
     if not isinstance(value, Mapping):
-        raise InvalidInput(f"expected a CollectionItem or a mapping of its fields, got {type(value).__name__}")
+        raise InvalidInput(
+            f"expected a CollectionItem or a mapping of its fields, got {type(value).__name__}"
+        )
     unknown = [str(key) for key in value if key not in _FIELDS]
     if unknown:
-        raise InvalidInput(f"expected any of {', '.join(_FIELDS)}; got unknown {', '.join(unknown)}")
+        raise InvalidInput(
+            f"expected any of {', '.join(_FIELDS)}; got unknown {', '.join(unknown)}"
+        )
     return CollectionItem(**value)
 
 
@@ -44,7 +49,9 @@ def document(
     now: datetime,
     longest: int,
 ) -> Document:
-    """The document of an item; raises `InvalidInput`. Passages with a text still have to be embedded."""
+    """The document of an item; raises `InvalidInput`. Passages with a text still have to be
+    embedded.
+    """
     item = as_item(value)
     id = new_id() if item.id is None else check_id(item.id)
     namespace = check_namespace(item.namespace)
@@ -70,12 +77,18 @@ def document(
 def has_other_words(original: CollectionItem, redacted: CollectionItem) -> bool:
     """True if what vectors are made of, the content or the texts, was redacted."""
     texts = None if original.texts is None else list(original.texts)
-    return original.content != redacted.content or texts != (None if redacted.texts is None else list(redacted.texts))
+    return original.content != redacted.content or texts != (
+        None if redacted.texts is None else list(redacted.texts)
+    )
 
 
 def without_vectors(document: Document) -> Document:
-    """A document that is found by its words alone, since no model here makes vectors as those that it came with."""
-    return replace(document, parts=tuple(DocumentPassage(words=part.words) for part in document.parts))
+    """A document that is found by its words alone, since no model here makes vectors as those that
+    it came with.
+    """
+    return replace(
+        document, parts=tuple(DocumentPassage(words=part.words) for part in document.parts)
+    )
 
 
 def check_size(documents: Iterable[Document]) -> None:
@@ -84,11 +97,15 @@ def check_size(documents: Iterable[Document]) -> None:
     for entry in documents:
         item = entry.item
         size += (
-            len(item.content.encode()) + json_bytes(item.value) + json_bytes(item.metadata) + len(item.payload or b"")
+            len(item.content.encode())
+            + json_bytes(item.value)
+            + json_bytes(item.metadata)
+            + len(item.payload or b"")
         )
         if size > CALL_BYTES:
             raise InvalidInput(
-                f"expected contents, values, metadata and payloads of at most {CALL_BYTES:,} bytes in one call, got more; "
+                f"expected contents, values, metadata and payloads of at most {CALL_BYTES:,} "
+                "bytes in one call, got more; "
                 "put the items in batches"
             )
 
@@ -97,18 +114,27 @@ def check_id(id: object, *, what: str = "id") -> str:
     """A text that is not empty. "1" and 1 are different, so only text is accepted."""
     if not isinstance(id, str) or not id:
         raise InvalidInput(
-            f"expected {what} to be a text that is not empty, got {id!r:.80}; use str(…), or None for none"
+            f"expected {what} to be a text that is not empty, got {id!r:.80}; use str(…), or None "
+            "for none"
         )
     if len(id) > ITEM_ID_LENGTH:
-        raise InvalidInput(f"expected {what} of at most {ITEM_ID_LENGTH:,} characters, got {len(id):,}; hash it")
+        raise InvalidInput(
+            f"expected {what} of at most {ITEM_ID_LENGTH:,} characters, got {len(id):,}; hash it"
+        )
     return plain_text(id, at=what)
 
 
-def check_places(ids: Sequence[str | tuple[Sequence[str], str]], namespace: tuple[str, ...]) -> list[Place]:
+def check_places(
+    ids: Sequence[str | tuple[Sequence[str], str]], namespace: tuple[str, ...]
+) -> list[Place]:
     """Namespaces and ids, each pair once: all in this namespace, or given as `(namespace, id)`."""
     if isinstance(ids, Sequence):
         validation.check_count(ids, what="ids")
-    pairs = [id for id in ids if isinstance(id, tuple | list) and len(id) == 2] if isinstance(ids, Sequence) else []
+    pairs = (
+        [id for id in ids if isinstance(id, tuple | list) and len(id) == 2]
+        if isinstance(ids, Sequence)
+        else []
+    )
     if pairs and len(pairs) == len(ids):
         return list(dict.fromkeys((check_namespace(labels), check_id(id)) for labels, id in pairs))
     return [(namespace, id) for id in check_ids(ids) or ()]  # type: ignore[arg-type]  # looks at each of them
@@ -119,8 +145,14 @@ def check_ids(ids: Sequence[str] | None, *, what: str = "ids") -> list[str] | No
     if ids is None:
         return None
     if isinstance(ids, str | bytes) or not isinstance(ids, Sequence | set | frozenset):
-        raise InvalidInput(f"expected {what} to be a list of texts, got {ids!r:.80}; write [{ids!r:.40}]")
-    return list(dict.fromkeys(check_id(id, what=what) for id in validation.check_count(list(ids), what=what)))
+        raise InvalidInput(
+            f"expected {what} to be a list of texts, got {ids!r:.80}; write [{ids!r:.40}]"
+        )
+    return list(
+        dict.fromkeys(
+            check_id(id, what=what) for id in validation.check_count(list(ids), what=what)
+        )
+    )
 
 
 def check_namespace(namespace: Sequence[str] | None, *, what: str = "namespace") -> tuple[str, ...]:
@@ -129,19 +161,23 @@ def check_namespace(namespace: Sequence[str] | None, *, what: str = "namespace")
         return ()
     if isinstance(namespace, str) or not isinstance(namespace, tuple | list):
         raise InvalidInput(
-            f"expected {what} to be a tuple of labels, got {namespace!r:.80}; write ({namespace!r:.40},)"
+            f"expected {what} to be a tuple of labels, got {namespace!r:.80}; write "
+            f"({namespace!r:.40},)"
         )
     labels = tuple(validation.check_name(label, what=f"a label of {what}") for label in namespace)
     size = sum(len(label.encode()) + 8 for label in labels)
     if size > NAMESPACE_BYTES:
         raise InvalidInput(
-            f"expected {what} of at most {NAMESPACE_BYTES:,} bytes, got {size:,}; use fewer, shorter labels"
+            f"expected {what} of at most {NAMESPACE_BYTES:,} bytes, got {size:,}; use fewer, "
+            "shorter labels"
         )
     return labels
 
 
 def check_vector(vector: Sequence[float]) -> list[float]:
-    """A vector of 1 to 16,000 finite numbers, scaled to unit length where halves could not hold its magnitude."""
+    """A vector of 1 to 16,000 finite numbers, scaled to unit length where halves could not hold its
+    magnitude.
+    """
     numbers = validation.check_numbers(vector)
     largest = max(map(abs, numbers))
     if largest == 0 or SMALLEST <= largest <= LARGEST:
@@ -163,35 +199,55 @@ def _parts(item: CollectionItem, longest: int) -> Iterator[DocumentPassage]:
 
 
 def _units(item: CollectionItem, longest: int) -> list[tuple[str, Sequence[float] | None]]:
-    """Texts with their vectors, as far as these are given: the content as a whole, or the item's own texts."""
+    """Texts with their vectors, as far as these are given: the content as a whole, or the item's
+    own texts.
+    """
     if item.texts is None:
         if item.vectors is not None:
             raise InvalidInput(
-                "expected texts along with vectors, one for each; the content's own embedding is vector="
+                "expected texts along with vectors, one for each; the content's own embedding is "
+                "vector="
             )
         return [(item.content, item.vector)]
     if isinstance(item.texts, str):
-        raise InvalidInput(f"expected texts to be a list of texts, got the text {item.texts!r:.60}; put it into a list")
+        raise InvalidInput(
+            "expected texts to be a list of texts, got the text "
+            f"{item.texts!r:.60}; put it into a list"
+        )
     if item.vector is not None:
-        raise InvalidInput("expected vectors=, one for each of the texts, got vector=, which is the content's")
+        raise InvalidInput(
+            "expected vectors=, one for each of the texts, got vector=, which is the content's"
+        )
     texts = [_text(text, what="a text", longest=longest) for text in item.texts]
-    vectors: list[Sequence[float] | None] = [None] * len(texts) if item.vectors is None else list(item.vectors)
+    vectors: list[Sequence[float] | None] = (
+        [None] * len(texts) if item.vectors is None else list(item.vectors)
+    )
     if len(texts) != len(vectors):
-        raise InvalidInput(f"expected one vector for each of the {len(texts)} texts, got {len(vectors)}")
+        raise InvalidInput(
+            f"expected one vector for each of the {len(texts)} texts, got {len(vectors)}"
+        )
     return list(zip(texts, vectors, strict=True))
 
 
 def _text(text: object, *, what: str, longest: int) -> str:
     if not isinstance(text, str):
-        raise InvalidInput(f"expected {what} to be a str, got {type(text).__name__}; encode other things as text first")
+        raise InvalidInput(
+            f"expected {what} to be a str, got {type(text).__name__}; encode other "
+            "things as text first"
+        )
     if len(text) > longest:
-        raise InvalidInput(f"expected {what} of at most {longest:,} characters, got {len(text):,}; split it")
+        raise InvalidInput(
+            f"expected {what} of at most {longest:,} characters, got {len(text):,}; split it"
+        )
     return validation.check_characters(text, what=what)
 
 
 def _value(value: object) -> dict[str, Any]:
     if not isinstance(value, Mapping):
-        raise InvalidInput(f"expected value to be a mapping, got {type(value).__name__}; keep other things in payload=")
+        raise InvalidInput(
+            f"expected value to be a mapping, got {type(value).__name__}; keep "
+            "other things in payload="
+        )
     return dict(plain(value, at="value", values=VALUE_VALUES, size=VALUE_BYTES))
 
 
@@ -199,7 +255,8 @@ def _duration(ttl: object) -> timedelta | None:
     if ttl is None or (isinstance(ttl, timedelta) and ttl > timedelta(0)):
         return ttl
     raise InvalidInput(
-        f"expected ttl to be a timedelta above zero, got {ttl!r}; use timedelta(minutes=…), or None for ever"
+        f"expected ttl to be a timedelta above zero, got {ttl!r}; use timedelta(minutes=…), or "
+        "None for ever"
     )
 
 

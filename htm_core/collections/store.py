@@ -16,7 +16,8 @@ from ..db.database import Connection, Row
 from ..db.queries import load
 from .fusion import K1, B
 
-# Below this dimension vectors are stored in full precision: with so few numbers the rounding of halfvec would show.
+# Below this dimension vectors are stored in full precision: with so few numbers the rounding of
+# halfvec would show.
 EXACT_BELOW = 16
 
 
@@ -45,7 +46,9 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class CollectionState:
-    """A collection's id, and the model and dimension of its vectors, which are None until it has one."""
+    """A collection's id, and the model and dimension of its vectors, which are None until it has
+    one.
+    """
 
     id: int
     model: str | None
@@ -55,7 +58,9 @@ class CollectionState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentFilters:
-    """Conditions that a document must satisfy. None means no condition; documents that have expired at `at` never match."""
+    """Conditions that a document must satisfy. None means no condition; documents that have expired
+    at `at` never match.
+    """
 
     at: datetime
     uids: Sequence[UUID] | None = None
@@ -69,7 +74,8 @@ class DocumentFilters:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentQuery:
-    """A search: `words` for the lexical arm, `embedding` for the vector arm, and the vector's weight from 0 to 1.
+    """A search: `words` for the lexical arm, `embedding` for the vector arm, and the vector's
+    weight from 0 to 1.
 
     Each arm gives at most as many candidates as its pool; an arm without its part does not run.
     """
@@ -101,7 +107,8 @@ def find(connection: Connection, name: str) -> CollectionState | None:
 def ensure(
     connection: Connection, name: str, *, language: str, model: str | None, dimension: int | None
 ) -> CollectionState:
-    """The collection of a name, created if it is missing; `model` becomes its model if it has none yet.
+    """The collection of a name, created if it is missing; `model` becomes its model if it has none
+    yet.
 
     If the returned model is another one than the given, the caller must not write vectors.
     """
@@ -111,7 +118,9 @@ def ensure(
     return CollectionState(**row)
 
 
-def write(connection: Connection, documents: Sequence[Document], *, collection: int, at: datetime) -> None:
+def write(
+    connection: Connection, documents: Sequence[Document], *, collection: int, at: datetime
+) -> None:
     """Insert documents or replace those with the same uid; the uids must differ from each other."""
     items = [document.item for document in documents]
     uids = [document.uid for document in documents]
@@ -131,9 +140,16 @@ def write(connection: Connection, documents: Sequence[Document], *, collection: 
     }
     connection.execute(load("collections/store")["upsert"], values)
     connection.execute(load("collections/store")["delete_passages"], {"uids": uids})
-    parts = [(uid, at, part) for uid, each in zip(uids, documents, strict=True) for at, part in enumerate(each.parts)]
+    parts = [
+        (uid, at, part)
+        for uid, each in zip(uids, documents, strict=True)
+        for at, part in enumerate(each.parts)
+    ]
     if parts:
-        connection.execute(load("collections/store")["insert_passages"], _columns(parts) | {"collection": collection})
+        connection.execute(
+            load("collections/store")["insert_passages"],
+            _columns(parts) | {"collection": collection},
+        )
 
 
 def _columns(parts: Sequence[tuple[UUID, int, DocumentPassage]]) -> dict[str, Any]:
@@ -142,8 +158,12 @@ def _columns(parts: Sequence[tuple[UUID, int, DocumentPassage]]) -> dict[str, An
         "documents": [uid for uid, _, _ in parts],
         "ordinals": [ordinal for _, ordinal, _ in parts],
         "words": [part.words for _, _, part in parts],
-        "embeddings": [None if v is None or len(v) < EXACT_BELOW else HalfVector(list(v)) for v in vectors],
-        "exacts": [None if v is None or len(v) >= EXACT_BELOW else Vector(list(v)) for v in vectors],
+        "embeddings": [
+            None if v is None or len(v) < EXACT_BELOW else HalfVector(list(v)) for v in vectors
+        ],
+        "exacts": [
+            None if v is None or len(v) >= EXACT_BELOW else Vector(list(v)) for v in vectors
+        ],
         "k1": K1,
         "b": B,
     }
@@ -161,7 +181,9 @@ def exceeds(connection: Connection, collection: int, *, threshold: int) -> bool:
     return bool(row and row["outgrown"])
 
 
-def read(connection: Connection, uids: Sequence[UUID], *, at: datetime) -> dict[UUID, CollectionItem]:
+def read(
+    connection: Connection, uids: Sequence[UUID], *, at: datetime
+) -> dict[UUID, CollectionItem]:
     """The items of these uids that exist and have not expired."""
     rows = connection.execute(load("collections/store")["read"], {"uids": list(uids), "at": at})
     return {row["uid"]: _item(row) for row in rows}
@@ -173,15 +195,26 @@ def extend_ttl(connection: Connection, uids: Sequence[UUID], *, at: datetime) ->
 
 
 def set_times(connection: Connection, times: Mapping[UUID, tuple[datetime, datetime]]) -> None:
-    """Set when documents were first and last put: for those that come from elsewhere, with their times."""
+    """Set when documents were first and last put: for those that come from elsewhere, with their
+    times.
+    """
     uids = sorted(times)  # one order for all writers: no deadlock
-    values = {"uids": uids, "created": [times[uid][0] for uid in uids], "updated": [times[uid][1] for uid in uids]}
+    values = {
+        "uids": uids,
+        "created": [times[uid][0] for uid in uids],
+        "updated": [times[uid][1] for uid in uids],
+    }
     lock(connection, uids)
     connection.execute(load("collections/store")["set_times"], values)
 
 
 def search(
-    connection: Connection, query: DocumentQuery, filters: DocumentFilters, page: Page, *, collection: int
+    connection: Connection,
+    query: DocumentQuery,
+    filters: DocumentFilters,
+    page: Page,
+    *,
+    collection: int,
 ) -> list[CollectionHit]:
     """One page of the best documents for a query."""
     values = {
@@ -196,8 +229,12 @@ def search(
     return [_hit(row) for row in connection.execute(load("collections/store")["search"], columns)]
 
 
-def list_items(connection: Connection, filters: DocumentFilters, page: Page, *, collection: int) -> list[CollectionHit]:
-    """One page of documents, in the order of their first insertion; or those first that were put last."""
+def list_items(
+    connection: Connection, filters: DocumentFilters, page: Page, *, collection: int
+) -> list[CollectionHit]:
+    """One page of documents, in the order of their first insertion; or those first that were put
+    last.
+    """
     statement = load("collections/store")["list_latest" if page.newest_first else "list_items"]
     columns = _filter_columns(filters, collection) | _page_columns(page)
     return [_hit(row) for row in connection.execute(statement, columns)]
@@ -213,9 +250,20 @@ def ids(
     limit: int | None,
     at: datetime,
 ) -> list[str]:
-    """The ids in exactly this namespace that begin with `prefix`, in an order of their own, behind the uid `after`."""
-    values = {"collection": collection, "namespace": list(namespace), "prefix": prefix, "after": after, "limit": limit}
-    return [row["id"] for row in connection.execute(load("collections/store")["ids"], values | {"at": at})]
+    """The ids in exactly this namespace that begin with `prefix`, in an order of their own, behind
+    the uid `after`.
+    """
+    values = {
+        "collection": collection,
+        "namespace": list(namespace),
+        "prefix": prefix,
+        "after": after,
+        "limit": limit,
+    }
+    return [
+        row["id"]
+        for row in connection.execute(load("collections/store")["ids"], values | {"at": at})
+    ]
 
 
 def server_time(connection: Connection) -> datetime:
@@ -228,24 +276,34 @@ def server_time(connection: Connection) -> datetime:
 
 def count(connection: Connection, filters: DocumentFilters, *, collection: int) -> int:
     """Count the documents that satisfy the filters."""
-    row = connection.execute(load("collections/store")["count"], _filter_columns(filters, collection)).fetchone()
+    row = connection.execute(
+        load("collections/store")["count"], _filter_columns(filters, collection)
+    ).fetchone()
     return int(row["count"]) if row else 0
 
 
 def delete(connection: Connection, filters: DocumentFilters, *, collection: int) -> int:
     """Delete the documents that satisfy the filters, with their vectors, and return how many."""
-    return connection.execute(load("collections/store")["delete"], _filter_columns(filters, collection)).rowcount
+    return connection.execute(
+        load("collections/store")["delete"], _filter_columns(filters, collection)
+    ).rowcount
 
 
 def clear(connection: Connection, *, collection: int) -> int:
-    """Delete every document of a collection and return how many; its next vector may be of any model."""
+    """Delete every document of a collection and return how many; its next vector may be of any
+    model.
+    """
     connection.execute(load("collections/store")["release_space"], {"collection": collection})
-    return connection.execute(load("collections/store")["clear"], {"collection": collection}).rowcount
+    return connection.execute(
+        load("collections/store")["clear"], {"collection": collection}
+    ).rowcount
 
 
 def sweep(connection: Connection, *, collection: int, at: datetime) -> int:
     """Delete expired documents and return how many."""
-    return connection.execute(load("collections/store")["sweep"], {"collection": collection, "at": at}).rowcount
+    return connection.execute(
+        load("collections/store")["sweep"], {"collection": collection, "at": at}
+    ).rowcount
 
 
 def namespaces(
@@ -259,7 +317,13 @@ def namespaces(
     at: datetime,
 ) -> list[tuple[str, ...]]:
     """The namespaces with documents, cut at `depth` labels, without duplicates, sorted."""
-    values = {"collection": collection, "prefix": list(prefix), "suffix": list(suffix), "depth": depth, "at": at}
+    values = {
+        "collection": collection,
+        "prefix": list(prefix),
+        "suffix": list(suffix),
+        "depth": depth,
+        "at": at,
+    }
     rows = connection.execute(load("collections/store")["namespaces"], values | _page_columns(page))
     return [tuple(row["namespace"]) for row in rows]
 
@@ -269,11 +333,16 @@ def _page_columns(page: Page) -> dict[str, Any]:
 
 
 def _filter_columns(filters: DocumentFilters, collection: int) -> dict[str, Any]:
-    trees = {name: getattr(filters, name) for name in ("metadata_equal", "metadata", "value_equal", "value")}
+    trees = {
+        name: getattr(filters, name)
+        for name in ("metadata_equal", "metadata", "value_equal", "value")
+    }
     return {name: None if tree is None else Jsonb(tree) for name, tree in trees.items()} | {
         "collection": collection,
         "uids": None if filters.uids is None else list(filters.uids),
-        "namespace_prefix": None if filters.namespace_prefix is None else list(filters.namespace_prefix),
+        "namespace_prefix": None
+        if filters.namespace_prefix is None
+        else list(filters.namespace_prefix),
         "references": None if filters.references is None else list(filters.references),
         "at": filters.at,
     }

@@ -14,7 +14,9 @@ MIN_FREE = 1 << 30  # bytes of a disk
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The result of one check: its state, a sentence about it, and in `mend` the command that fixes it."""
+    """The result of one check: its state, a sentence about it, and in `mend` the command that fixes
+    it.
+    """
 
     about: str
     state: State

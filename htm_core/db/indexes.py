@@ -1,4 +1,6 @@
-"""HNSW indexes: one per vector space, built online by the owner once exact search becomes slower."""
+"""HNSW indexes: one per vector space, built online by the owner once exact search
+becomes slower.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +17,15 @@ from .queries import load
 
 _log = logging.getLogger("htm.indexes")
 
-# Below this an exact scan costs a millisecond or two more than the index, and is exact: docs/why/vectors.md.
+# Below this an exact scan costs a millisecond or two more than the index, and is exact:
+# docs/why/vectors.md.
 THRESHOLD = 5_000
 LARGEST_HALVES = 4_000  # dimensions: pgvector has no index for more of them in half precision
-# What a vector takes in the graph while it is built, beside its numbers: links to up to 32 neighbours on the lowest layer.
+# What a vector takes in the graph while it is built, beside its numbers: links to up to 32
+# neighbours on the lowest layer.
 GRAPH_BYTES = 1_500
-# Each build may have so much memory, or maintenance_work_mem if that is more: the statement set_build_memory says the same.
+# Each build may have so much memory, or maintenance_work_mem if that is more: the statement
+# set_build_memory says the same.
 LEAST_BUILD_BYTES = 512 << 20
 TABLES = ("vectors", "document_passages")
 
@@ -28,8 +33,9 @@ TABLES = ("vectors", "document_passages")
 def build_due(database: Database, *, threshold: int = THRESHOLD) -> list[str]:
     """Analyze the tables that have changed, build the indexes that are due, and return their names.
 
-    One process does this at a time. The others do not wait for it, since a waiting transaction would block a
-    concurrent build. Without the owner's rights search stays exact, and the log says so.
+    One process does this at a time. The others do not wait for it, since a waiting transaction
+    would block a concurrent build. Without the owner's rights search stays exact, and the log says
+    so.
     """
     try:
         with database.owner() as connection, sole_builder(connection) as alone:
@@ -44,14 +50,17 @@ def build_due(database: Database, *, threshold: int = THRESHOLD) -> list[str]:
                     connection.execute(statements[f"{table}_mark"], {"space": space["id"]})
             return names
     except StorageError as error:
-        _log.warning("no index was built, search stays exact; run `htm migrate` as the owner: %s", error)
+        _log.warning(
+            "no index was built, search stays exact; run `htm migrate` as the owner: %s", error
+        )
         return []
 
 
 def analyze(connection: Connection) -> list[str]:
     """Analyze the tables whose statistics are old, and return their names.
 
-    It takes half a second and more for the samples of all of them, and is asked for whenever a tenant's words are counted.
+    It takes half a second and more for the samples of all of them, and is asked for whenever a
+    tenant's words are counted.
     """
     statements = load("db/indexes")
     names = [row["name"] for row in connection.execute(statements["changed"])]
@@ -72,7 +81,8 @@ def due(connection: Connection, table: str, *, threshold: int) -> list[dict[str,
 def sole_builder(connection: Connection) -> Iterator[bool]:
     """Yield True if this session is the one that builds indexes, until the end of the block.
 
-    The row of another session that was killed counts for nothing: the server says which of its sessions are running.
+    The row of another session that was killed counts for nothing: the server says which of its
+    sessions are running.
     """
     statements = load("db/indexes")
     with connection.transaction():
@@ -92,8 +102,12 @@ def _is_running(connection: Connection, session: dict[str, Any]) -> bool:
     return row is not None and bool(row["running"])
 
 
-def build(connection: Connection, table: str, space: Mapping[str, Any], *, extension: str) -> list[str]:
-    """Build one space's index, one in each partition, after dropping what an interrupted build left, and return the names."""
+def build(
+    connection: Connection, table: str, space: Mapping[str, Any], *, extension: str
+) -> list[str]:
+    """Build one space's index, one in each partition, after dropping what an interrupted build
+    left, and return the names.
+    """
     statements, built = load("db/indexes"), []
     for leaf in leaves(connection, table):
         parts = hnsw_parts(leaf, space, extension=extension)
@@ -106,7 +120,9 @@ def build(connection: Connection, table: str, space: Mapping[str, Any], *, exten
 
 
 def give_memory(connection: Connection, leaf: str, space: Mapping[str, Any]) -> None:
-    """Let the session have the memory that the graph of a space's vectors in one table needs while it is built."""
+    """Let the session have the memory that the graph of a space's vectors in one table needs while
+    it is built.
+    """
     statements = load("db/indexes")
     parts = {"leaf": sql.Identifier(leaf), "space": sql.Literal(space["id"])}
     row = connection.execute(sql.SQL(statements["count"]).format(**parts)).fetchone()
@@ -122,16 +138,22 @@ def graph_bytes(vectors: int, dimension: int, quantized: bool) -> int:
 
 def leaves(connection: Connection, table: str) -> list[str]:
     """The tables that hold the rows of a table: its partitions, or the table itself."""
-    return [row["name"] for row in connection.execute(load("db/indexes")["leaves"], {"table": table})]
+    return [
+        row["name"] for row in connection.execute(load("db/indexes")["leaves"], {"table": table})
+    ]
 
 
 def index_name(leaf: str, space: Mapping[str, Any]) -> str:
-    """Return the name of the index of a space's vectors in one table, as the SQL function `hnsw_name` does."""
+    """Return the name of the index of a space's vectors in one table, as the SQL function
+    `hnsw_name` does.
+    """
     return f"{leaf}_hnsw_{space['id']}{'_quantized' if space['quantized'] else ''}"
 
 
 def hnsw_parts(leaf: str, space: Mapping[str, Any], *, extension: str) -> dict[str, sql.Composable]:
-    """The parts of the statement that builds a space's index in one table. `extension` is the schema of pgvector."""
+    """The parts of the statement that builds a space's index in one table. `extension` is the
+    schema of pgvector.
+    """
     literals = {"dimension": sql.Literal(space["dimension"]), "space": sql.Literal(space["id"])}
     kind = sql.SQL(load("db/indexes")["signs" if space["quantized"] else "numbers"])
     names = ("halfvec", "halfvec_cosine_ops", "binary_quantize", "bit_hamming_ops")

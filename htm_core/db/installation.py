@@ -1,4 +1,6 @@
-"""The schema of an installation as a process finds it: current or brought up to date, of which roles, and what its login may."""
+"""The schema of an installation as a process finds it: current or brought up to date, of which
+roles, and what its login may.
+"""
 
 from __future__ import annotations
 
@@ -37,14 +39,17 @@ class Installation:
     def renew(self) -> None:
         """Start again in a forked child, which has looked at nothing yet."""
         self.roles = EMBEDDED
-        self.may_work = True  # whether the login may do jobs: whether it is a member of the workers' role
+        # whether the login may do jobs: whether it is a member of the workers' role
+        self.may_work = True
         self.extension = ""  # the schema of the extension vector
-        self.is_refused = False  # whether something was refused since the last look: the next use looks again
+        # whether something was refused since the last look: the next use looks again
+        self.is_refused = False
 
     def find(self) -> bool:
         """Look at the schema, or bring it up to date, and say whether the wall between users is up.
 
-        Raises `SchemaOutdated` where it is behind and `Settings.auto_migrate` is off, or where this version cannot use it.
+        Raises `SchemaOutdated` where it is behind and `Settings.auto_migrate` is off, or where this
+        version cannot use it.
         """
         with translated(), self.address.found() as connection:
             refuse_encoding(connection)
@@ -52,31 +57,45 @@ class Installation:
             if not behind:
                 return self._look(connection)
         if not self._settings.auto_migrate:
-            raise SchemaOutdated(f"expected this version's schema, but {behind}; run `htm migrate` as the owner")
+            raise SchemaOutdated(
+                f"expected this version's schema, but {behind}; run `htm migrate` as the owner"
+            )
         self.migrate()
         with translated(), self.address.found() as connection:
             return self._look(connection)
 
     def migrate(self) -> list[str]:
-        """Bring the schema up to date as the owner, and name the steps that were applied; takes as long as it takes."""
+        """Bring the schema up to date as the owner, and name the steps that were applied; takes as
+        long as it takes.
+        """
         with time_limit.uncounted(), time_limit.limited(None):
             dsn = self._settings.migrate_url or self.address.given_dsn("htm_root")
-            applied = migrate(dsn, schema=self._settings.schema_, logins=self.address.is_embedded, roles=self._prefix)
+            applied = migrate(
+                dsn,
+                schema=self._settings.schema_,
+                logins=self.address.is_embedded,
+                roles=self._prefix,
+            )
             return applied.names
 
     def look_again(self) -> None:
-        """After a refusal, have the next call look which roles the installation has now, and what its login may."""
+        """After a refusal, have the next call look which roles the installation has now, and what
+        its login may.
+        """
         self.is_refused = True
 
     @property
     def _prefix(self) -> str | None:
-        """Prefix that the names of the roles are asked to have. On the embedded server they are logins with fixed names."""
+        """Prefix that the names of the roles are asked to have. On the embedded server they are
+        logins with fixed names.
+        """
         return "htm" if self.address.is_embedded else self._settings.roles
 
     def _behind(self, connection: Connection) -> str | None:
         """Return what is pending, in words, or None.
 
-        Raises `SchemaOutdated` for a schema that this version cannot use or upgrade, and for a login without membership.
+        Raises `SchemaOutdated` for a schema that this version cannot use or upgrade, and for a
+        login without membership.
         """
         try:
             with connection.transaction():
@@ -89,22 +108,28 @@ class Installation:
         return str(steps) if steps else None
 
     def _look(self, connection: Connection) -> bool:
-        """Note the schema of the extension, the roles and what the login may; say whether the wall between users is up."""
+        """Note the schema of the extension, the roles and what the login may; say whether the wall
+        between users is up.
+        """
         with connection.transaction():
             connection.execute(load("db/bootstrap")["pin"])
             self.address.enter(connection)
             row = connection.execute(load("db/installation")["vector_home"]).fetchone()
             self.roles = choose(connection, self._settings.schema_, prefix=self._prefix)
-            self.may_work = self.address.is_embedded or bool(rights(connection, self.roles)["worker"])
+            self.may_work = self.address.is_embedded or bool(
+                rights(connection, self.roles)["worker"]
+            )
             if row is None:
-                raise SchemaOutdated("expected the extension pgvector, got none; run `htm migrate` as a superuser")
+                raise SchemaOutdated(
+                    "expected the extension pgvector, got none; run `htm migrate` as a superuser"
+                )
             connection.execute(load("db/installation")["look_in"], {"path": self.path})
             walls = self.has_user_walls(connection)
             self.refuse_cells(connection)
             self.extension = str(row["nspname"])
             return walls
 
-    # -- inside of transactions ----------------------------------------------------------------------------------------
+    # -- inside of transactions --------------------------------------------------------------------
 
     def enter(self, connection: Connection) -> None:
         """Have a transaction that has begun find the tables, as the login and without a tenant."""
@@ -117,9 +142,11 @@ class Installation:
         return row is not None and bool(row["enabled"])
 
     def refuse_cells(self, connection: Connection) -> None:
-        """Raise `InvalidInput` where there are cells and this process would not ask for them; the search path is set.
+        """Raise `InvalidInput` where there are cells and this process would not ask for them; the
+        search path is set.
 
-        It is asked on each new connection: whoever had none when the first cell was made finds out before it writes.
+        It is asked on each new connection: whoever had none when the first cell was made finds out
+        before it writes.
         """
         if self._settings.cells or self._cell != HOME:
             return
@@ -127,33 +154,48 @@ class Installation:
         if row is not None and row["found"]:
             self.is_refused = True  # later calls look before they ask the pool
             raise InvalidInput(
-                f"expected Settings(cells=True), or HTM_CELLS=1, since the schema {self._settings.schema_} has cells and tenants "
+                "expected Settings(cells=True), or HTM_CELLS=1, since the schema "
+                f"{self._settings.schema_} has cells and tenants "
                 "may live in another one, got cells=False; nothing was read or written"
             )
 
     def admit(self, connection: Connection) -> None:
-        """Have a new connection of a pool see, in a transaction, whether it may serve verbs; raises like a verb's beginning."""
+        """Have a new connection of a pool see, in a transaction, whether it may serve verbs; raises
+        like a verb's beginning.
+        """
         if self._settings.cells:  # it serves all cells of its node, and is refused by none
             return
-        nobody = {"path": self.path, "role": "none", "tenant": "", "now": "", "timeout": "0", "idle": "0"}
+        nobody = {
+            "path": self.path,
+            "role": "none",
+            "tenant": "",
+            "now": "",
+            "timeout": "0",
+            "idle": "0",
+        }
         connection.execute(load("db/transactions")["enter"], nobody)
         self.address.enter(connection)
         self.refuse_cells(connection)
 
-    # -- as the owner --------------------------------------------------------------------------------------------------
+    # -- as the owner ------------------------------------------------------------------------------
 
     def owner_connection(self) -> Connection:
-        """A new connection as the owner, outside any transaction, on which the shards of a cluster's node are known too.
+        """A new connection as the owner, outside any transaction, on which the shards of a
+        cluster's node are known too.
 
         Raises `StorageError` through a pooler.
         """
-        connection = connect(self.address.owner_dsn("htm_owner"), patience=self._settings.pool_timeout)
+        connection = connect(
+            self.address.owner_dsn("htm_owner"), patience=self._settings.pool_timeout
+        )
         try:
             refuse_pooler(connection)
             connection.execute(
                 load("db/connection")["settings"].replace(", true)", ", false)")
             )  # it is nobody else's session
-            connection.execute(self.roles.statements("db/bootstrap")["become_owner"].replace("local ", ""))
+            connection.execute(
+                self.roles.statements("db/bootstrap")["become_owner"].replace("local ", "")
+            )
             placement = self.address.placement
             path = self.path if placement is None else placement.owner_path
             connection.execute(load("db/installation")["search_path"], {"path": path})
@@ -174,11 +216,15 @@ class Installation:
                 """One that has begun on the node where the tables live."""
                 dsn, schema = self.address.owner_dsn("htm_owner"), self._settings.schema_
                 with contextlib.ExitStack() as ended:
-                    connection = ended.enter_context(connect(dsn, patience=self._settings.pool_timeout))
+                    connection = ended.enter_context(
+                        connect(dsn, patience=self._settings.pool_timeout)
+                    )
                     ended.enter_context(connection.transaction())
                     self.address.enter(connection)
                     connection.execute(self.roles.statements("db/bootstrap")["become_owner"])
-                    connection.execute(self.roles.statements("db/bootstrap")["enter"], {"schema": schema})
+                    connection.execute(
+                        self.roles.statements("db/bootstrap")["enter"], {"schema": schema}
+                    )
                     connection.execute(load("db/installation")["look_in"], {"path": self.path})
                     held.enter_context(ended.pop_all())
                 return connection
@@ -187,7 +233,9 @@ class Installation:
 
 
 def _refuse_outsider(connection: Connection, schema: str) -> None:
-    """Raise `SchemaOutdated` with the command when the schema is there and only the login's membership is missing."""
+    """Raise `SchemaOutdated` with the command when the schema is there and only the login's
+    membership is missing.
+    """
     with connection.transaction():
         connection.execute(load("db/bootstrap")["pin"])
         roles = find(connection, schema)
@@ -196,6 +244,8 @@ def _refuse_outsider(connection: Connection, schema: str) -> None:
         held = rights(connection, roles)
     if not held["app"]:
         raise SchemaOutdated(
-            f"expected a login that is a member of {roles.app}, got {held['login']}; ask an administrator to run: "
-            f'grant {roles.app}, {roles.worker} to "{held["login"]}";  (without {roles.worker} it serves verbs and does no jobs)'
+            f"expected a login that is a member of {roles.app}, got {held['login']}; ask an "
+            "administrator to run: "
+            f'grant {roles.app}, {roles.worker} to "{held["login"]}";  (without {roles.worker} it '
+            "serves verbs and does no jobs)"
         )

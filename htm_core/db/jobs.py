@@ -15,7 +15,8 @@ from ..base.types import Job
 from .connection import Connection, Reader
 from .queries import load
 
-MOST_COUNTED = 100_000  # jobs of a lane, for a look at what waits: that many took 0.10 to 0.14 s on two busy cores
+# jobs of a lane, for a look at what waits: that many took 0.10 to 0.14 s on two busy cores
+MOST_COUNTED = 100_000
 
 FIRST_COUNT = 500  # new nodes of a tenant, after which its words are counted for the first time
 
@@ -25,7 +26,9 @@ Lane = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class LaneTenants:
-    """A lane, and whose jobs of it: `only` these tenants', or those of all tenants (None) `besides` these."""
+    """A lane, and whose jobs of it: `only` these tenants', or those of all tenants (None) `besides`
+    these.
+    """
 
     lane: Lane
     only: Sequence[str] | None = None
@@ -48,7 +51,9 @@ class ClaimedJob:
 
 @dataclass(frozen=True, slots=True)
 class MissingText:
-    """A passage that has no vector yet: the `turn`th of its node's passages without one, of which there are `missing`."""
+    """A passage that has no vector yet: the `turn`th of its node's passages without one, of which
+    there are `missing`.
+    """
 
     id: UUID
     node_id: UUID
@@ -59,7 +64,9 @@ class MissingText:
 
 @dataclass(frozen=True, slots=True)
 class PendingCounts:
-    """Counts of jobs that are pending and of jobs that were given up, and the seconds that the oldest has waited."""
+    """Counts of jobs that are pending and of jobs that were given up, and the seconds that the
+    oldest has waited.
+    """
 
     pending: int
     parked: int
@@ -67,12 +74,16 @@ class PendingCounts:
 
 
 def enqueue_embedding(
-    connection: Connection, nodes: Sequence[UUID], *, model: str, bulk: Collection[UUID] | bool = False
+    connection: Connection,
+    nodes: Sequence[UUID],
+    *,
+    model: str,
+    bulk: Collection[UUID] | bool = False,
 ) -> None:
     """Queue one embed job for each node that has none yet.
 
-    The job is for the model that the tenant has now; `model` counts only where there is none yet. `bulk` are the nodes that
-    nobody waits for: a part of an import, or a long text.
+    The job is for the model that the tenant has now; `model` counts only where there is none yet.
+    `bulk` are the nodes that nobody waits for: a part of an import, or a long text.
     """
     if nodes:
         flags = [bulk if isinstance(bulk, bool) else node in bulk for node in nodes]
@@ -80,8 +91,12 @@ def enqueue_embedding(
         connection.queue(load("db/jobs")["enqueue_embedding"], values)
 
 
-def enqueue(connection: Connection, nodes: Sequence[UUID], *, kind: str, model: str = "", bulk: bool = False) -> None:
-    """Queue one job of another kind for each node; a job that has been claimed or given up is done again."""
+def enqueue(
+    connection: Connection, nodes: Sequence[UUID], *, kind: str, model: str = "", bulk: bool = False
+) -> None:
+    """Queue one job of another kind for each node; a job that has been claimed or given up is done
+    again.
+    """
     if nodes:
         values = {"nodes": sorted(set(nodes)), "kind": kind, "model": model, "bulk": bulk}
         connection.queue(load("db/jobs")["enqueue"], values)
@@ -93,14 +108,18 @@ def enqueue_count(connection: Connection) -> None:
 
 
 class Growth:
-    """When a tenant has grown so much that its words are worth counting again: the nodes that this process has added to each."""
+    """When a tenant has grown so much that its words are worth counting again: the nodes that this
+    process has added to each.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._added: dict[str, tuple[int, int]] = {}
 
     def grew(self, tenant: str, new: int) -> bool:
-        """Note new nodes, and say whether it is time to count: after 500 more, or a fifth more than were added before."""
+        """Note new nodes, and say whether it is time to count: after 500 more, or a fifth more than
+        were added before.
+        """
         with self._lock:
             total, since = self._added.get(tenant, (0, 0))
             total, since = total + new, since + new
@@ -110,7 +129,8 @@ class Growth:
 
 
 def enqueue_due_counts(connection: Connection) -> int:
-    """Queue a count for each tenant with far more passages than at its last count, and return for how many tenants.
+    """Queue a count for each tenant with far more passages than at its last count, and return for
+    how many tenants.
 
     Reads about 200,000 rows at most; where there are more, the tenants are chosen at random.
     """
@@ -120,15 +140,23 @@ def enqueue_due_counts(connection: Connection) -> int:
 
 
 def move_to_active_model(connection: Connection, jobs: Sequence[ClaimedJob]) -> int:
-    """Give jobs of a model that the tenant no longer has to its present model, and return how many."""
-    row = connection.execute(load("db/jobs")["move_to_active_model"], {"ids": _ids(jobs)}).fetchone()
+    """Give jobs of a model that the tenant no longer has to its present model, and
+    return how many.
+    """
+    row = connection.execute(
+        load("db/jobs")["move_to_active_model"], {"ids": _ids(jobs)}
+    ).fetchone()
     assert row is not None  # an aggregate has one row
     return int(row["moved"])
 
 
 def backlog(connection: Connection, *, most: int = MOST_COUNTED) -> list[PendingJobs]:
-    """The jobs of all tenants by their lane and class, of each at most so many; the connection has a worker's role."""
-    return [PendingJobs(**row) for row in connection.execute(load("db/jobs")["backlog"], {"most": most})]
+    """The jobs of all tenants by their lane and class, of each at most so many; the connection has
+    a worker's role.
+    """
+    return [
+        PendingJobs(**row) for row in connection.execute(load("db/jobs")["backlog"], {"most": most})
+    ]
 
 
 def claim(
@@ -143,12 +171,14 @@ def claim(
     only: Sequence[str] | None = None,
     besides: Sequence[str] = (),
 ) -> list[ClaimedJob]:
-    """Claim up to `limit` due jobs of a lane, for `lease` seconds, in turns of the tenants and of their owners.
+    """Claim up to `limit` due jobs of a lane, for `lease` seconds, in turns of the tenants and of
+    their owners.
 
     The jobs are `only` these tenants', or those of all tenants `besides` these.
 
-    `classes` are False for what somebody may wait for and True for bulk work, in the order in which they are claimed.
-    `after_tenants` says for each class which tenant had the last turn, `after_owners` which owner of a tenant.
+    `classes` are False for what somebody may wait for and True for bulk work, in the order in which
+    they are claimed. `after_tenants` says for each class which tenant had the last turn,
+    `after_owners` which owner of a tenant.
     """
     values = {
         "kind": lane[0],
@@ -165,7 +195,12 @@ def claim(
 
 
 def claim_nodes(
-    connection: Connection, lane: Lane, nodes: Sequence[tuple[str, UUID]], *, limit: int, lease: float
+    connection: Connection,
+    lane: Lane,
+    nodes: Sequence[tuple[str, UUID]],
+    *,
+    limit: int,
+    lease: float,
 ) -> list[ClaimedJob]:
     """Claim the jobs of nodes, each given with its tenant, as far as no other worker has them."""
     values = {
@@ -190,13 +225,22 @@ def release(connection: Connection, jobs: Sequence[ClaimedJob]) -> None:
 
 
 def make_due(connection: Connection, of: LaneTenants) -> int:
-    """Make jobs due that were postponed because their client was unavailable, and return how many."""
-    values = {"model": of.lane[1], "only": None if of.only is None else list(of.only), "besides": list(of.besides)}
+    """Make jobs due that were postponed because their client was unavailable, and
+    return how many.
+    """
+    values = {
+        "model": of.lane[1],
+        "only": None if of.only is None else list(of.only),
+        "besides": list(of.besides),
+    }
     return connection.execute(load("db/jobs")["make_due"], values).rowcount
 
 
-def with_due(connection: Connection, lane_tenants: Sequence[LaneTenants]) -> set[tuple[Lane, str | None]]:
-    """Return the lanes with due jobs: lanes of some tenants only with each of those that have some, the others with None.
+def with_due(
+    connection: Connection, lane_tenants: Sequence[LaneTenants]
+) -> set[tuple[Lane, str | None]]:
+    """Return the lanes with due jobs: lanes of some tenants only with each of those that have some,
+    the others with None.
 
     `besides` is left out: what a lane has may be the jobs of tenants that it does not serve.
     """
@@ -208,14 +252,19 @@ def next_due(connection: Connection, lane_tenants: Sequence[LaneTenants]) -> flo
     """Seconds until a job of these tenants in these lanes is due; None when none is pending."""
     besides = [(*each.lane, tenant) for each in lane_tenants for tenant in each.besides]
     values = _tenants(lane_tenants) | {
-        f"besides_{name}": [row[place] for row in besides] for place, name in enumerate(("kinds", "models", "tenants"))
+        f"besides_{name}": [row[place] for row in besides]
+        for place, name in enumerate(("kinds", "models", "tenants"))
     }
     row = connection.execute(load("db/jobs")["next_due"], values).fetchone()
     return row["seconds"] if row else None
 
 
-def missing_texts(read: Reader, nodes: Sequence[UUID], *, model: str, limit: int) -> list[MissingText]:
-    """Up to `limit` passages of nodes that have no vector of a model yet: the first of each node, then the second of each."""
+def missing_texts(
+    read: Reader, nodes: Sequence[UUID], *, model: str, limit: int
+) -> list[MissingText]:
+    """Up to `limit` passages of nodes that have no vector of a model yet: the first of each node,
+    then the second of each.
+    """
     values = {"nodes": list(nodes), "model": model, "limit": limit}
     return [MissingText(**row) for row in read(load("db/jobs")["missing_texts"], values)]
 
@@ -227,17 +276,25 @@ def nodes_left(missing: Sequence[MissingText], made: Collection[UUID]) -> set[UU
 
 
 def finish_embedding(connection: Connection, nodes: Sequence[UUID], *, model: str) -> None:
-    """Delete the embed jobs of nodes whose passages all have a vector by now, whoever has claimed them."""
+    """Delete the embed jobs of nodes whose passages all have a vector by now, whoever has claimed
+    them.
+    """
     connection.queue(load("db/jobs")["finish_embedding"], {"nodes": list(nodes), "model": model})
 
 
 def finish(connection: Connection, jobs: Sequence[ClaimedJob]) -> set[UUID]:
-    """Delete finished jobs and return those that still existed; another worker may have finished some."""
+    """Delete finished jobs and return those that still existed; another worker may have finished
+    some.
+    """
     return {row["id"] for row in connection.execute(load("db/jobs")["finish"], {"ids": _ids(jobs)})}
 
 
-def postpone(connection: Connection, jobs: Sequence[ClaimedJob], *, error: str, seconds: float, tried: bool) -> None:
-    """Postpone jobs by about `seconds` and store the error; with `tried` it counts as an attempt."""
+def postpone(
+    connection: Connection, jobs: Sequence[ClaimedJob], *, error: str, seconds: float, tried: bool
+) -> None:
+    """Postpone jobs by about `seconds` and store the error; with `tried` it counts as
+    an attempt.
+    """
     values = {"ids": _ids(jobs), "error": error, "seconds": seconds, "tried": int(tried)}
     connection.execute(load("db/jobs")["postpone"], values)
 
@@ -247,7 +304,9 @@ def park(connection: Connection, jobs: Sequence[ClaimedJob], *, error: str) -> N
     connection.execute(load("db/jobs")["park"], {"ids": _ids(jobs), "error": error})
 
 
-def retry(connection: Connection, *, owners: Sequence[str], ids: Sequence[UUID] | None, kind: str | None) -> int:
+def retry(
+    connection: Connection, *, owners: Sequence[str], ids: Sequence[UUID] | None, kind: str | None
+) -> int:
     """Make parked jobs due again with no attempts counted, and return how many."""
     values = {"owners": list(owners), "ids": None if ids is None else list(ids), "kind": kind}
     return connection.execute(load("db/jobs")["retry_parked"], values).rowcount
@@ -262,11 +321,21 @@ def list_jobs(
     limit: int,
     node: UUID | None = None,
 ) -> list[Job]:
-    """The jobs for these owners' memories, or for one of them: parked ones first, then the oldest."""
+    """The jobs for these owners' memories, or for one of them: parked ones first, then
+    the oldest.
+    """
     values = {"owners": list(owners), "kind": kind, "parked": parked, "limit": limit, "node": node}
     rows = connection.execute(load("db/jobs")["list"], values)
     return [
-        Job(**(row | {"id": str(row["id"]), "node_id": None if row["node_id"] is None else str(row["node_id"])}))
+        Job(
+            **(
+                row
+                | {
+                    "id": str(row["id"]),
+                    "node_id": None if row["node_id"] is None else str(row["node_id"]),
+                }
+            )
+        )
         for row in rows
     ]
 
@@ -295,13 +364,23 @@ def are_waiting(connection: Connection, lanes: Sequence[Lane]) -> tuple[bool, bo
 
 def waiting_lanes(connection: Connection) -> dict[Lane, int]:
     """Count the tenant's waiting jobs by lane."""
-    return {(row["kind"], row["model"]): row["jobs"] for row in connection.execute(load("db/jobs")["waiting_lanes"])}
+    return {
+        (row["kind"], row["model"]): row["jobs"]
+        for row in connection.execute(load("db/jobs")["waiting_lanes"])
+    }
 
 
 def _tenants(lane_tenants: Sequence[LaneTenants]) -> dict[str, list[str | None]]:
     """A row for each tenant of each lane; of all tenants one row without a tenant."""
-    rows = [(*each.lane, name) for each in lane_tenants for name in (each.only if each.only is not None else [None])]
-    return {name: [row[place] for row in rows] for place, name in enumerate(("kinds", "models", "tenants"))}
+    rows = [
+        (*each.lane, name)
+        for each in lane_tenants
+        for name in (each.only if each.only is not None else [None])
+    ]
+    return {
+        name: [row[place] for row in rows]
+        for place, name in enumerate(("kinds", "models", "tenants"))
+    }
 
 
 def _ids(jobs: Sequence[ClaimedJob]) -> list[UUID]:

@@ -1,4 +1,6 @@
-"""Known speakers: which names this process has found to be speakers', so that recall need not ask before it embeds a question."""
+"""Known speakers: which names this process has found to be speakers', so that recall need not ask
+before it embeds a question.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,8 @@ NAMES = 100  # of one reader
 class KnownSpeakers:
     """The names that recall found to be speakers', by who asked.
 
-    A guess, never the truth: each recall says which names the database knows, and is repeated where the guess was another.
+    A guess, never the truth: each recall says which names the database knows, and is repeated where
+    the guess was another.
     """
 
     def __init__(self) -> None:
@@ -22,11 +25,15 @@ class KnownSpeakers:
         self._names = LastUsed[tuple[str, tuple[str, ...] | None], dict[str, None]](READERS)
 
     def guess(self, tenant: str, owners: Sequence[str] | None, forms: Iterable[str]) -> list[str]:
-        """Return those of these forms of a name that were a speaker's when this process last asked."""
+        """Return those of these forms of a name that were a speaker's when this
+        process last asked.
+        """
         names = self._names.get(_reader(tenant, owners)) or {}
         return [form for form in forms if form in names]
 
-    def learn(self, tenant: str, owners: Sequence[str] | None, forms: Iterable[str], known: Iterable[str]) -> None:
+    def learn(
+        self, tenant: str, owners: Sequence[str] | None, forms: Iterable[str], known: Iterable[str]
+    ) -> None:
         """Note which of these forms are a speaker's, and that the others are nobody's."""
         reader, known = _reader(tenant, owners), list(known)
         with self._lock:

@@ -17,9 +17,11 @@ _ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 class ListenConnection:
-    """A connection that listens on the installation's channel for ids of changed rows. They are hints: the tables are the truth.
+    """A connection that listens on the installation's channel for ids of changed rows. They are
+    hints: the tables are the truth.
 
-    Raises `DatabaseUnavailable`, and `StorageError` through a pooler, where notifications never arrive.
+    Raises `DatabaseUnavailable`, and `StorageError` through a pooler, where notifications never
+    arrive.
     """
 
     def __init__(self, database: Database) -> None:
@@ -34,28 +36,37 @@ class ListenConnection:
             self._connection: Connection = connect(dsn, patience=settings.pool_timeout)
             try:
                 refuse_pooler(self._connection, setting="listen_url")
-                self._connection.execute(load("engine/groups/store")["name_channel"], {"channel": channel})
+                self._connection.execute(
+                    load("engine/groups/store")["name_channel"], {"channel": channel}
+                )
                 self._connection.execute(load("engine/groups/store")["listen"])
             except BaseException:
                 self._connection.close()
                 raise
 
     def hear(self, *, seconds: float) -> set[str]:
-        """Wait for a notification for so many seconds at most; returns the ids received, `MOST_IDS` at most.
+        """Wait for a notification for so many seconds at most; returns the ids received, `MOST_IDS`
+        at most.
 
-        What is no id is ignored. However many come, this reads for `LONGEST_READ` seconds at most: the server can only drop
-        notifications that every listener has read. Raises when the connection is dead.
+        What is no id is ignored. However many come, this reads for `LONGEST_READ` seconds at most:
+        the server can only drop notifications that every listener has read. Raises when the
+        connection is dead.
         """
         ids: set[str] = set()
         if self._database.moves != self._moves:
             raise DatabaseUnavailable(
-                "expected the memories on the node that this listens to, but they have moved; listen there"
+                "expected the memories on the node that this listens to, but they have moved; "
+                "listen there"
             )
         with translated():
             wait, end = seconds, time.monotonic() + seconds + LONGEST_READ
             while time.monotonic() < end:
-                read = [note.payload for note in self._connection.notifies(timeout=wait, stop_after=1)]
-                ids.update(payload for payload in read if len(ids) < MOST_IDS and _ID.fullmatch(payload))
+                read = [
+                    note.payload for note in self._connection.notifies(timeout=wait, stop_after=1)
+                ]
+                ids.update(
+                    payload for payload in read if len(ids) < MOST_IDS and _ID.fullmatch(payload)
+                )
                 if not read:
                     break
                 wait = 0

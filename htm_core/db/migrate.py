@@ -1,8 +1,8 @@
 """Brings a database to this version's schema, in one transaction.
 
-Tables, indexes, policies and types come from `migrations/`: numbered files, each applied once, never edited after their release.
-Functions, views and triggers come from `functions/`: applied again whenever their text changed. docs/why/store.md says how
-an upgrade goes.
+Tables, indexes, policies and types come from `migrations/`: numbered files, each applied once,
+never edited after their release. Functions, views and triggers come from `functions/`: applied
+again whenever their text changed. docs/why/store.md says how an upgrade goes.
 """
 
 from __future__ import annotations
@@ -43,11 +43,13 @@ def migrate(
 ) -> Steps:
     """Apply what is pending and say what it was; safe when many processes start at once.
 
-    `conninfo` is the owner's: a superuser, or a login that is a member of the owner's role where the extension, the roles and
-    the schema exist. `upto` stops after the migration of that number; functions come after the last one. `roles` is what
-    the names of the roles begin with: by default those of the schema, and for a new one of this database and schema alone.
-    `logins` lets the three roles log in (the embedded server, whose socket only its user can reach). Raises
-    `SchemaOutdated` for what is missing, with the command that helps, and when processes of an older version have to stop first.
+    `conninfo` is the owner's: a superuser, or a login that is a member of the owner's role where
+    the extension, the roles and the schema exist. `upto` stops after the migration of that number;
+    functions come after the last one. `roles` is what the names of the roles begin with: by default
+    those of the schema, and for a new one of this database and schema alone. `logins` lets the
+    three roles log in (the embedded server, whose socket only its user can reach). Raises
+    `SchemaOutdated` for what is missing, with the command that helps, and when processes of an
+    older version have to stop first.
     """
     conninfo = as_secret(conninfo)
     for attempt in range(MOST_TRIES):
@@ -55,14 +57,21 @@ def migrate(
             with connect(conninfo) as connection:
                 refuse_encoding(connection)
                 if _is_distributed(connection, schema):
-                    return _migrate_distributed(connection, conninfo, schema=schema, upto=upto, prefix=roles)
+                    return _migrate_distributed(
+                        connection, conninfo, schema=schema, upto=upto, prefix=roles
+                    )
                 with connection.transaction():
                     if citus.has_citus(connection) is not None:
                         citus_schema.propagate(connection, on=False)  # it is for this server alone
-                    return _migrate(connection, schema=schema, upto=upto, logins=logins, prefix=roles)
+                    return _migrate(
+                        connection, schema=schema, upto=upto, logins=logins, prefix=roles
+                    )
         except (*MADE_TWICE, pg.InternalError_) as error:
-            # Before there is a table to lock, two processes may make the same role, schema or table; the second finds it now.
-            if attempt == MOST_TRIES - 1 or not (isinstance(error, MADE_TWICE) or "concurrently updated" in str(error)):
+            # Before there is a table to lock, two processes may make the same role, schema or
+            # table; the second finds it now.
+            if attempt == MOST_TRIES - 1 or not (
+                isinstance(error, MADE_TWICE) or "concurrently updated" in str(error)
+            ):
                 with translated():
                     raise
             time.sleep(0.05 * attempt)
@@ -72,13 +81,16 @@ def migrate(
     raise AssertionError("the last attempt returns or raises")
 
 
-def _migrate(connection: Connection, *, schema: str, upto: int | None, logins: bool, prefix: str | None) -> Steps:
+def _migrate(
+    connection: Connection, *, schema: str, upto: int | None, logins: bool, prefix: str | None
+) -> Steps:
     boot, roles, names = _begin(connection, schema=schema, logins=logins, prefix=prefix)
     _make_history(connection, boot)
     steps = _due(connection, upto)
     _refuse_older_clients(connection, boot["older_clients"], schema, steps.migrations)
     _apply_migrations(connection, steps, roles, names)
-    connection.execute(boot["settle"], {"path": PINNED})  # so a function whose text leaves a schema out cannot be made
+    # so a function whose text leaves a schema out cannot be made
+    connection.execute(boot["settle"], {"path": PINNED})
     for file in steps.functions:
         connection.execute(names.put_into(roles.put_into(file.text)))
         _log.debug("applied functions %s", file.name)
@@ -97,7 +109,9 @@ def _migrate(connection: Connection, *, schema: str, upto: int | None, logins: b
 def _begin(
     connection: Connection, *, schema: str, prefix: str | None, logins: bool = False
 ) -> tuple[dict[str, LiteralString], Roles, Names]:
-    """Choose the roles, and make what only a superuser can make: the statements with these roles, the roles, and the schemas."""
+    """Choose the roles, and make what only a superuser can make: the statements with these roles,
+    the roles, and the schemas.
+    """
     connection.execute(load("db/bootstrap")["pin"])
     roles = choose(connection, schema, prefix=prefix)
     boot = roles.statements("db/bootstrap")
@@ -138,7 +152,10 @@ def _tell(diagnostic: psycopg.errors.Diagnostic) -> None:
 
 def _record_functions(connection: Connection, steps: Steps, names: Names) -> None:
     for file in steps.functions:
-        row = recorded_row(file) | {"release": schema_files().release, "extension_schema": names.extension}
+        row = recorded_row(file) | {
+            "release": schema_files().release,
+            "extension_schema": names.extension,
+        }
         connection.execute(load("db/bootstrap")["record_functions"], row)
 
 
@@ -148,17 +165,26 @@ def _warn_of_open_schemas(connection: Connection, roles: Roles, names: Names) ->
 
 
 def _is_distributed(connection: Connection, schema: str) -> bool:
-    """True if Citus distributes this schema, or is to do so, by the setting citus.enable_schema_based_sharding."""
+    """True if Citus distributes this schema, or is to do so, by the setting
+    citus.enable_schema_based_sharding.
+    """
     return bool(citus.has_citus(connection)) or citus.find_placement(connection, schema) is not None
 
 
 def _migrate_distributed(
-    connection: Connection, conninfo: SecretStr, *, schema: str, upto: int | None, prefix: str | None
+    connection: Connection,
+    conninfo: SecretStr,
+    *,
+    schema: str,
+    upto: int | None,
+    prefix: str | None,
 ) -> Steps:
-    """Apply what is pending to a schema that Citus distributes; `connection` may be to any of its nodes.
+    """Apply what is pending to a schema that Citus distributes; `connection` may be to any of its
+    nodes.
 
-    Migrations are applied to ordinary tables on the coordinator, before Citus distributes them, or after it has brought them
-    back; functions on the node where the tables live. docs/why/scale.md says why.
+    Migrations are applied to ordinary tables on the coordinator, before Citus distributes them, or
+    after it has brought them back; functions on the node where the tables live. docs/why/scale.md
+    says why.
     """
     placement = citus.find_placement(connection, schema)
     saved: list[str] = []
@@ -169,7 +195,8 @@ def _migrate_distributed(
         if not steps.migrations:
             return steps
     with connect(citus.coordinator(connection).dsn(conninfo)) as head:
-        with head.transaction():  # the nodes must know the roles before there is anything that belongs to them
+        # the nodes must know the roles before there is anything that belongs to them
+        with head.transaction():
             _make_missing_roles(head, schema, prefix)
         with head.transaction():
             steps = _migrate_tables(head, schema=schema, upto=upto, prefix=prefix, saved=saved)
@@ -192,9 +219,16 @@ def _make_missing_roles(connection: Connection, schema: str, prefix: str | None)
 
 
 def _migrate_tables(
-    connection: Connection, *, schema: str, upto: int | None, prefix: str | None, saved: Sequence[str]
+    connection: Connection,
+    *,
+    schema: str,
+    upto: int | None,
+    prefix: str | None,
+    saved: Sequence[str],
 ) -> Steps:
-    """Migrate ordinary tables on the coordinator and let Citus distribute them; those that it had are brought back before."""
+    """Migrate ordinary tables on the coordinator and let Citus distribute them; those that it had
+    are brought back before.
+    """
     citus_schema.prepare(connection)
     boot, roles, names = _begin(connection, schema=schema, prefix=prefix)
     citus_schema.wait_for_other_migrations(connection, roles)
@@ -215,12 +249,16 @@ def _migrate_tables(
     _apply_migrations(connection, steps, roles, names)
     _record_functions(connection, steps, names)
     if upto is not None and upto < schema_files().version:
-        return steps  # functions come after the last migration, and tables are distributed with their functions
+        # functions come after the last migration, and tables are distributed with their functions
+        return steps
     connection.execute(boot["settle"], {"path": PINNED})
     parts = citus_schema.read_parts(connection, schema)
     citus_schema.distribute(connection, roles, schema)
     made = citus_schema.target(connection, names, roles)
-    chosen = [*citus_schema.parts_steps(made, parts), *citus_schema.code_steps(made, _function_texts())]
+    chosen = [
+        *citus_schema.parts_steps(made, parts),
+        *citus_schema.code_steps(made, _function_texts()),
+    ]
     citus_schema.put_steps(connection, made.table("node_steps"), chosen)
     citus_schema.define_entrance(connection, made)
     return steps
@@ -229,23 +267,34 @@ def _migrate_tables(
 def _renew_functions(
     connection: Connection, placement: citus.Placement, *, upto: int | None, prefix: str | None
 ) -> Steps:
-    """Apply changed functions on the node where the tables live; only says what is due where there are migrations, too."""
+    """Apply changed functions on the node where the tables live; only says what is due where there
+    are migrations, too.
+    """
     roles, names = _enter_as_owner(connection, placement, prefix)
     steps = _due(connection, upto)
     _refuse_older_clients(
-        connection, roles.statements("db/bootstrap")["older_clients"], placement.schema, steps.migrations
+        connection,
+        roles.statements("db/bootstrap")["older_clients"],
+        placement.schema,
+        steps.migrations,
     )
     if steps.functions and not steps.migrations:
         made = citus_schema.target(connection, names, roles)
-        citus_schema.put_steps(connection, made.stored("node_steps"), citus_schema.code_steps(made, _function_texts()))
+        citus_schema.put_steps(
+            connection, made.stored("node_steps"), citus_schema.code_steps(made, _function_texts())
+        )
         citus_schema.settle(connection, placement.schema, again=True)
         _record_functions(connection, steps, names)
     _warn_of_open_schemas(connection, roles, names)
     return steps
 
 
-def _enter_as_owner(connection: Connection, placement: citus.Placement, prefix: str | None) -> tuple[Roles, Names]:
-    """Begin a transaction of the owner on the node where the tables live; what they need there is made if it is missing."""
+def _enter_as_owner(
+    connection: Connection, placement: citus.Placement, prefix: str | None
+) -> tuple[Roles, Names]:
+    """Begin a transaction of the owner on the node where the tables live; what they need there is
+    made if it is missing.
+    """
     schema = placement.schema
     connection.execute(load("db/bootstrap")["pin"])
     connection.execute(placement.enter)
@@ -273,16 +322,23 @@ def recorded_row(step: Migration | FunctionFile) -> dict[str, Any]:
 def _refuse_older_clients(
     connection: Connection, statement: LiteralString, schema: str, steps: Sequence[Migration]
 ) -> None:
-    """Raise `SchemaOutdated` when processes are connected that could not go on after these steps, and name them."""
+    """Raise `SchemaOutdated` when processes are connected that could not go on after these steps,
+    and name them.
+    """
     oldest = max((step.oldest_client for step in steps), default=0)
     rows = connection.execute(statement, {"schema": schema, "oldest": oldest}).fetchall()
     if rows:
         step = next(step for step in steps if step.oldest_client == oldest)
         named = "; ".join(
-            f"pid {row['pid']} of {row['login']} at {row['address']}, schema version {row['client']}" for row in rows
+            f"pid {row['pid']} of {row['login']} at {row['address']}, schema version "
+            f"{row['client']}"
+            for row in rows
         )
         raise SchemaOutdated(
-            f"migration {step.version:03} ({step.name}) works with processes of schema version {oldest} or newer, but older ones "
-            f"are connected: {named}. Stop them first (their pid here is the server's: select pg_terminate_backend(PID) "
-            "ends a connection that nobody uses), upgrade htm-memory there, then run `htm migrate` again; nothing was changed"
+            f"migration {step.version:03} ({step.name}) works with processes of schema version "
+            f"{oldest} or newer, but older ones "
+            f"are connected: {named}. Stop them first (their pid here is the server's: select "
+            "pg_terminate_backend(PID) "
+            "ends a connection that nobody uses), upgrade htm-memory there, then run `htm "
+            "migrate` again; nothing was changed"
         )

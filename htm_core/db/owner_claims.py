@@ -1,4 +1,6 @@
-"""Claims: for which owners a transaction works, signed, so that the wall between users can ask. Why: docs/why/walls.md."""
+"""Claims: for which owners a transaction works, signed, so that the wall between users can ask.
+Why: docs/why/walls.md.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ __all__ = ["EVERYBODY", "NOBODY", "OwnerClaim", "claim_of", "sign"]
 
 @dataclass(frozen=True, slots=True)
 class OwnerClaim:
-    """The owners that a transaction may see and change: these, and all whose names begin with one of `prefixes`."""
+    """The owners that a transaction may see and change: these, and all whose names begin with one
+    of `prefixes`.
+    """
 
     owners: frozenset[str] = frozenset()
     prefixes: frozenset[str] = frozenset()
@@ -36,9 +40,11 @@ EVERYBODY = OwnerClaim(prefixes=frozenset({""}))
 
 @lru_cache(maxsize=1024)  # each transaction asks for its own
 def claim_of(*owners: str) -> OwnerClaim:
-    """Return the claim of memories of these owners: what is theirs, what everyone shares, and the notes of their own sessions.
+    """Return the claim of memories of these owners: what is theirs, what everyone shares, and the
+    notes of their own sessions.
 
-    What everyone shares is the owner "". A memory without a user also works with sessions whose users are not known.
+    What everyone shares is the owner "". A memory without a user also works with sessions whose
+    users are not known.
     """
     return OwnerClaim(frozenset({*owners, ""}), frozenset(_prefixes(owners)))
 
@@ -51,7 +57,8 @@ def _prefixes(owners: Iterable[str]) -> Iterable[str]:
 
 
 def sign(claim: OwnerClaim, *, key: bytes, tenant: str, backend: str, started: str) -> str:
-    """The value of the setting htm.claim: an HMAC-SHA-256 in hexadecimal digits, and then what is signed.
+    """The value of the setting htm.claim: an HMAC-SHA-256 in hexadecimal digits, and then what is
+    signed.
 
     `backend` and `started` name the transaction, as `claim_terms` of the database has told them.
     """

@@ -17,7 +17,9 @@ def read(file: str) -> LiteralString:
 
 @cache
 def load(subject: str) -> dict[str, LiteralString]:
-    """The statements of `htm_core/<subject>.sql` by name; each begins with a line `-- name: <name>`."""
+    """The statements of `htm_core/<subject>.sql` by name; each begins with a line
+    `-- name: <name>`.
+    """
     # The files belong to the package, so their text is as literal as a string in the source.
     parts = _NAME.split(read(f"{subject}.sql"))
     return {name: text.strip() for name, text in zip(parts[1::2], parts[2::2], strict=True)}

@@ -53,13 +53,15 @@ class Entry:
     vectors: tuple[Sequence[float] | None, ...]  # one per passage, None where it is not known yet
     logged: bool
     is_dated: bool = False  # whether whoever said it gave the time
-    is_retold: bool = False  # whether it came with the history of a conversation that was held elsewhere
+    # whether it came with the history of a conversation that was held elsewhere
+    is_retold: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrittenEntry:
-    """The result of writing one entry. `said_again`: its node was known, and this is another saying of it, not a copy of one.
-    `known`: its session knew its id; `changed`: for another text or payload.
+    """The result of writing one entry. `said_again`: its node was known, and this is another saying
+    of it, not a copy of one. `known`: its session knew its id; `changed`: for another text or
+    payload.
     """
 
     mention: UUID
@@ -90,7 +92,9 @@ def node_of(row: Mapping[str, Any]) -> Node:
     )
 
 
-def mention_of(row: Mapping[str, Any], *, node_id: str | None = None, content: str | None = None) -> Mention:
+def mention_of(
+    row: Mapping[str, Any], *, node_id: str | None = None, content: str | None = None
+) -> Mention:
     """A mention, from a row; or from its JSON inside a hit, whose node and content are given."""
     payload, valid, expires_at = row["payload"], row["valid"], row["expires_at"]
     if node_id is None and row.get("node_id") is not None:
@@ -120,7 +124,11 @@ def mention_of(row: Mapping[str, Any], *, node_id: str | None = None, content: s
 def last_expiry(mentions: Sequence[Mention]) -> datetime | None:
     """When the last of these mentions expires; None where one of them never does."""
     moments = [mention.expires_at for mention in mentions]
-    return None if None in moments else max((each for each in moments if each is not None), default=None)
+    return (
+        None
+        if None in moments
+        else max((each for each in moments if each is not None), default=None)
+    )
 
 
 def _moment(value: datetime | str) -> datetime:
@@ -132,7 +140,10 @@ def _window(value: TimestamptzRange | Mapping[str, str | None]) -> Window:
     """When a mention holds, from its column or from JSON."""
     if isinstance(value, Mapping):
         start, stop = value["start"], value["stop"]
-        return Window(start=None if start is None else _moment(start), stop=None if stop is None else _moment(stop))
+        return Window(
+            start=None if start is None else _moment(start),
+            stop=None if stop is None else _moment(stop),
+        )
     return Window(start=value.lower, stop=value.upper)
 
 
@@ -145,4 +156,6 @@ def multirange(windows: Sequence[Window]) -> TimestamptzMultirange | None:
     """Windows as PostgreSQL's multirange; none is no filter."""
     if not windows:
         return None
-    return TimestamptzMultirange([TimestamptzRange(window.start, window.stop, "[)") for window in windows])
+    return TimestamptzMultirange(
+        [TimestamptzRange(window.start, window.stop, "[)") for window in windows]
+    )

@@ -1,7 +1,9 @@
-"""The three roles of an installation: its owner, its application and its workers. docs/why/walls.md says why they are its own.
+"""The three roles of an installation: its owner, its application and its workers. docs/why/walls.md
+says why they are its own.
 
-The SQL of this package names them `htm_owner`, `htm_app` and `htm_worker`. An installation has its own roles in their place,
-because the roles of PostgreSQL belong to the whole server: two databases with the same roles would share their logins too.
+The SQL of this package names them `htm_owner`, `htm_app` and `htm_worker`. An installation has its
+own roles in their place, because the roles of PostgreSQL belong to the whole server: two databases
+with the same roles would share their logins too.
 """
 
 from __future__ import annotations
@@ -39,16 +41,20 @@ class Roles:
         for name in self.names:
             if not _NAME.fullmatch(name):
                 raise SchemaOutdated(
-                    f"expected roles with names of small letters, digits and underscores, got {name!r}; "
+                    "expected roles with names of small letters, digits and underscores, got "
+                    f"{name!r}; "
                     f'ask an administrator to rename it: alter role "{name}" rename to …;'
                 )
 
     @classmethod
     def of(cls, prefix: str) -> Roles:
-        """The roles whose names begin with `prefix`; raises `InvalidInput` for one that no role may have."""
+        """The roles whose names begin with `prefix`; raises `InvalidInput` for one that no role may
+        have.
+        """
         if not PREFIX.fullmatch(prefix):
             raise InvalidInput(
-                "expected roles to be what the names of the roles begin with: at most 56 small letters, digits and underscores, "
+                "expected roles to be what the names of the roles begin with: at most 56 small "
+                "letters, digits and underscores, "
                 f"not beginning with a digit or pg_; got {prefix!r}"
             )
         return cls(f"{prefix}_owner", f"{prefix}_app", f"{prefix}_worker")
@@ -67,7 +73,8 @@ class Roles:
 
     def put_into(self, text: LiteralString) -> LiteralString:
         """SQL with this installation's roles in place of the names that are written in it."""
-        return _IN_SQL.sub(lambda match: self.name(match[0]), text)  # the names were checked: it is as safe as before
+        # the names were checked: it is as safe as before
+        return _IN_SQL.sub(lambda match: self.name(match[0]), text)
 
     def statements(self, subject: str) -> dict[str, LiteralString]:
         """The statements of a file, with this installation's roles in them."""
@@ -78,10 +85,11 @@ EMBEDDED = Roles.of("htm")  # nobody else has roles on the embedded server
 
 
 def own_prefix(database: str, schema: str) -> str:
-    """Return the prefix of a new installation's role names: no other database or schema of the server has the same.
+    """Return the prefix of a new installation's role names: no other database or schema of the
+    server has the same.
 
-    It is SCHEMA_DATABASE; where that would be ambiguous, too long or in need of quotes, it begins with htm and ends with a part of
-    a hash of both.
+    It is SCHEMA_DATABASE; where that would be ambiguous, too long or in need of quotes, it begins
+    with htm and ends with a part of a hash of both.
     """
     plain = f"{schema}_{database}"
     if _PLAIN.fullmatch(schema) and _PLAIN.fullmatch(database) and PREFIX.fullmatch(plain):
@@ -94,24 +102,28 @@ def own_prefix(database: str, schema: str) -> str:
 def find(connection: Connection, schema: str) -> Roles | None:
     """The roles that a schema's tables and policies name, None where there are none yet.
 
-    The catalogue is the record: it follows when a role or the database is renamed, and any login may read it.
+    The catalogue is the record: it follows when a role or the database is renamed, and any login
+    may read it.
     """
     row = connection.execute(load("db/roles")["find"], {"schema": schema}).fetchone()
     return Roles(row["owner"], row["app"], row["worker"]) if row else None
 
 
 def choose(connection: Connection, schema: str, *, prefix: str | None) -> Roles:
-    """The roles of an installation: those that its schema names, else those of `prefix`, else its own by default.
+    """The roles of an installation: those that its schema names, else those of `prefix`, else its
+    own by default.
 
-    An empty schema that belongs to a role called PREFIX_owner says its prefix too. Raises `SchemaOutdated` when `prefix` is
-    another than the schema's.
+    An empty schema that belongs to a role called PREFIX_owner says its prefix too. Raises
+    `SchemaOutdated` when `prefix` is another than the schema's.
     """
     existing, wanted = find(connection, schema), None if prefix is None else Roles.of(prefix)
     if existing is not None:
         if wanted is not None and wanted != existing:
             raise SchemaOutdated(
-                f"expected the schema {schema} to be of the roles {wanted}, as Settings.roles says, got {existing}; leave "
-                f"Settings.roles out, or move the installation: htm migrate --move-roles --roles {prefix} --login LOGIN"
+                f"expected the schema {schema} to be of the roles {wanted}, as Settings.roles "
+                f"says, got {existing}; leave "
+                "Settings.roles out, or move the installation: htm migrate --move-roles --roles "
+                f"{prefix} --login LOGIN"
             )
         return existing
     if wanted is not None:
@@ -122,17 +134,22 @@ def choose(connection: Connection, schema: str, *, prefix: str | None) -> Roles:
 
 
 def database_name(conninfo: SecretStr | None) -> str:
-    """The database that a connection string names; raises `InvalidInput` for one that names none."""
+    """The database that a connection string names; raises `InvalidInput` for one that
+    names none.
+    """
     name = readable(conninfo).get("dbname") if conninfo else None
     if not name:
         raise InvalidInput(
-            "expected --url with the name of the database, which the names of its roles are made of, or --roles PREFIX; got neither"
+            "expected --url with the name of the database, which the names of its roles are made "
+            "of, or --roles PREFIX; got neither"
         )
     return str(name)
 
 
 def rights(connection: Connection, roles: Roles) -> Mapping[str, Any]:
     """Return what the login is, and which of the roles it may take: `login`, `app` and `worker`."""
-    row = connection.execute(load("db/roles")["rights"], {"app": roles.app, "worker": roles.worker}).fetchone()
+    row = connection.execute(
+        load("db/roles")["rights"], {"app": roles.app, "worker": roles.worker}
+    ).fetchone()
     assert row is not None  # a select without from has one row
     return row

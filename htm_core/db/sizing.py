@@ -1,4 +1,6 @@
-"""Advice on what a database of its size would gain by: partitions, quantization, memory, statistics, an index that is missing."""
+"""Advice on what a database of its size would gain by: partitions, quantization, memory,
+statistics, an index that is missing.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ UNKNOWN_BYTES = 8 << 20  # of a table that was never analyzed, so that nobody kn
 
 @dataclass(frozen=True, slots=True)
 class IndexSize:
-    """One HNSW index of vectors: of which model, and how large. `vectors` is PostgreSQL's estimate."""
+    """One HNSW index of vectors: of which model, and how large. `vectors` is
+    PostgreSQL's estimate.
+    """
 
     name: str
     model: str
@@ -43,7 +47,9 @@ class Unindexed:
 
 @dataclass(frozen=True, slots=True)
 class Neglected:
-    """A large table that PostgreSQL has no statistics of, or old ones, or that holds many rows that are gone (`dead`)."""
+    """A large table that PostgreSQL has no statistics of, or old ones, or that holds many rows that
+    are gone (`dead`).
+    """
 
     name: str
     rows: int
@@ -54,7 +60,9 @@ class Neglected:
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """Sizes of a database. `passages` are those of one tenant, the rest is of all; memory is in bytes."""
+    """Sizes of a database. `passages` are those of one tenant, the rest is of all; memory is in
+    bytes.
+    """
 
     vectors: int
     partitions: int
@@ -69,7 +77,9 @@ class Sizes:
 
 
 def read_sizes(connection: Connection) -> Sizes:
-    """Read what the tenant of a transaction may know of the sizes; counts are estimates, so that it takes milliseconds."""
+    """Read what the tenant of a transaction may know of the sizes; counts are estimates, so that it
+    takes milliseconds.
+    """
     statements = load("db/sizing")
     totals = connection.execute(statements["totals"]).fetchone()
     assert totals is not None  # a select without from has one row
@@ -78,16 +88,24 @@ def read_sizes(connection: Connection) -> Sizes:
         **totals,
         indexes=[IndexSize(**row) for row in connection.execute(statements["indexes"]).fetchall()],
         unindexed=[
-            Unindexed(**row) for row in connection.execute(statements["unindexed"], {"threshold": THRESHOLD}).fetchall()
+            Unindexed(**row)
+            for row in connection.execute(
+                statements["unindexed"], {"threshold": THRESHOLD}
+            ).fetchall()
         ],
-        neglected=[Neglected(**row) for row in connection.execute(statements["neglected"], large).fetchall()],
+        neglected=[
+            Neglected(**row)
+            for row in connection.execute(statements["neglected"], large).fetchall()
+        ],
     )
 
 
 def advise(sizes: Sizes, *, tenant: str, schema: str, owner: str, embedded: bool) -> list[Finding]:
-    """Name what would make the database faster, each with its command; one finding that all is well when nothing would.
+    """Name what would make the database faster, each with its command; one finding that all is well
+    when nothing would.
 
-    `owner` is the role that may do it. The settings of the embedded server are made for its machine at each start.
+    `owner` is the role that may do it. The settings of the embedded server are made for its machine
+    at each start.
     """
     url = "" if embedded else " --url OWNER_DSN"
     findings = [
@@ -100,14 +118,18 @@ def advise(sizes: Sizes, *, tenant: str, schema: str, owner: str, embedded: bool
     if findings:
         return findings
     says = (
-        f"about {sizes.vectors:,} vectors of {sizes.tenants:,} tenants: nothing that we know of would make them faster"
+        f"about {sizes.vectors:,} vectors of {sizes.tenants:,} tenants: nothing that we know of "
+        "would make them faster"
     )
     return [Finding("size", "well", says)]
 
 
 def _missing_index(sizes: Sizes, *, url: str) -> Iterator[Finding]:
     for space in sizes.unindexed:
-        says = f"{space.vectors:,} vectors of {space.model} or more have no index, so that each search compares all of them"
+        says = (
+            f"{space.vectors:,} vectors of {space.model} or more have no index, so that each "
+            "search compares all of them"
+        )
         mend = f"htm migrate{url}  # builds it, while others go on"
         if space.dimension > LARGEST_HALVES and not space.quantized:
             says += f"; for {space.dimension:,} dimensions there is only one of their signs"
@@ -116,10 +138,17 @@ def _missing_index(sizes: Sizes, *, url: str) -> Iterator[Finding]:
 
 
 def _partitions(sizes: Sizes, *, tenant: str, url: str) -> Iterator[Finding]:
-    """A tenant too large to be read whole, with a small share of an index in which most of what is followed belongs to others."""
-    if sizes.partitions == 1 and sizes.vectors >= SHARED_INDEX and LARGE_TENANT <= sizes.passages <= sizes.vectors // 2:
+    """A tenant too large to be read whole, with a small share of an index in which most of what is
+    followed belongs to others.
+    """
+    if (
+        sizes.partitions == 1
+        and sizes.vectors >= SHARED_INDEX
+        and LARGE_TENANT <= sizes.passages <= sizes.vectors // 2
+    ):
         says = (
-            f"{tenant} has about {sizes.passages:,} of {sizes.vectors:,} vectors in one index, and passes those of other "
+            f"{tenant} has about {sizes.passages:,} of {sizes.vectors:,} vectors in one index, "
+            "and passes those of other "
             "tenants whenever it is searched"
         )
         yield Finding("partitions", "note", says, f"htm migrate --partitions {PARTITIONS}{url}")
@@ -130,40 +159,72 @@ def _quantization(sizes: Sizes, *, tenant: str, url: str) -> Iterator[Finding]:
     for index in sizes.indexes:
         if not index.quantized and index.bytes > sizes.cache and 2 * sizes.passages > index.vectors:
             says = (
-                f"{index.name} has {_readable(index.bytes)}, most of it of {tenant}, and effective_cache_size says that "
+                f"{index.name} has {_readable(index.bytes)}, most of it of {tenant}, and "
+                "effective_cache_size says that "
                 f"{_readable(sizes.cache)} are kept in memory: each search waits for the disk"
             )
-            mend = f"htm migrate --quantization binary{url}  # or set effective_cache_size to what the machine has"
+            mend = (
+                f"htm migrate --quantization binary{url}  # or set effective_cache_size to "
+                "what the machine has"
+            )
             yield Finding("quantization", "note", says, mend)
 
 
 def _memory(sizes: Sizes, *, embedded: bool) -> Iterator[Finding]:
     searched = sum(index.bytes for index in sizes.indexes)
     if searched > sizes.shared_buffers:
-        says = f"the indexes of vectors have {_readable(searched)}, shared_buffers {_readable(sizes.shared_buffers)}"
+        says = (
+            f"the indexes of vectors have {_readable(searched)}, shared_buffers "
+            f"{_readable(sizes.shared_buffers)}"
+        )
         mend = (
-            f"alter system set shared_buffers = '{_gigabytes(searched)}GB';  -- as a superuser; then restart the server"
+            f"alter system set shared_buffers = '{_gigabytes(searched)}GB';  -- as a superuser; "
+            "then restart the server"
         )
         if embedded:
-            mend = "htm export FILE; htm import FILE --url DSN  # into a server of your own, which may have more"
+            mend = (
+                "htm export FILE; htm import FILE --url DSN  # into a server of your own, "
+                "which may have more"
+            )
         yield Finding("shared_buffers", "note", says, mend)
     allowed = max(LEAST_BUILD_BYTES, sizes.build_memory)
-    needed = max((graph_bytes(each.vectors, each.dimension, each.quantized) for each in sizes.indexes), default=0)
+    needed = max(
+        (graph_bytes(each.vectors, each.dimension, each.quantized) for each in sizes.indexes),
+        default=0,
+    )
     if needed > allowed and not embedded:
-        says = f"the largest index of vectors would be built with {_readable(allowed)}, and needs {_readable(needed)}"
-        mend = f"alter system set maintenance_work_mem = '{_gigabytes(needed)}GB'; select pg_reload_conf();  -- as a superuser"
-        yield Finding("maintenance_work_mem", "note", says + " so as not to be several times slower", mend)
+        says = (
+            f"the largest index of vectors would be built with {_readable(allowed)}, and needs "
+            f"{_readable(needed)}"
+        )
+        mend = (
+            f"alter system set maintenance_work_mem = '{_gigabytes(needed)}GB'; select "
+            "pg_reload_conf();  -- as a superuser"
+        )
+        yield Finding(
+            "maintenance_work_mem", "note", says + " so as not to be several times slower", mend
+        )
 
 
 def _statistics(sizes: Sizes, *, schema: str, owner: str) -> Iterator[Finding]:
     full = [table for table in sizes.neglected if not table.unknown and 2 * table.dead > table.rows]
     stale = [table for table in sizes.neglected if table not in full]
     if full:
-        says = f"{_names(full)} held {sum(table.dead for table in full):,} rows that are gone: autovacuum is behind"
-        yield Finding("vacuum", "note", says, f"vacuum (analyze) {_quoted(full, schema)};  -- as {owner}")
+        says = (
+            f"{_names(full)} held {sum(table.dead for table in full):,} rows that are gone: "
+            "autovacuum is behind"
+        )
+        yield Finding(
+            "vacuum", "note", says, f"vacuum (analyze) {_quoted(full, schema)};  -- as {owner}"
+        )
     if stale:
-        says = f"PostgreSQL has no statistics of {_names(stale)}, or old ones, and guesses how to read them"
-        yield Finding("statistics", "note", says, f"analyze {_quoted(stale, schema)};  -- as {owner}")
+        says = (
+            f"PostgreSQL has no statistics of {_names(stale)}, or old ones, and guesses how to "
+            "read them"
+        )
+        yield Finding(
+            "statistics", "note", says, f"analyze {_quoted(stale, schema)};  -- as {owner}"
+        )
 
 
 def _names(tables: Sequence[Neglected]) -> str:

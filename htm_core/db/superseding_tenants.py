@@ -8,9 +8,11 @@ import time
 
 
 class SupersedingTenants:
-    """Tenants that have any edge, as this process knows: where there is none, recall looks for none.
+    """Tenants that have any edge, as this process knows: where there is none, recall looks for
+    none.
 
-    That a tenant has some is never forgotten; that it has none is asked again after `SECONDS`, since other processes make edges.
+    That a tenant has some is never forgotten; that it has none is asked again after `SECONDS`,
+    since other processes make edges.
     """
 
     SECONDS = 5.0

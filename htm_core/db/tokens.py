@@ -15,7 +15,9 @@ from .queries import load
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiToken:
-    """A row of the table. `user` is None for what everyone in the tenant shares; `robot` is None where the request names it."""
+    """A row of the table. `user` is None for what everyone in the tenant shares; `robot` is None
+    where the request names it.
+    """
 
     id: str
     tenant: str
@@ -29,12 +31,15 @@ class ApiToken:
 
 
 def digest_of(secret: str) -> bytes:
-    """Return the digest stored of a secret. One without enough randomness would need a slow hash; ours have 256 random bits."""
+    """Return the digest stored of a secret. One without enough randomness would need a slow hash;
+    ours have 256 random bits.
+    """
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).digest()
 
 
 def find(database: Database, secret: str) -> ApiToken | None:
-    """The valid token of a secret, of whatever tenant; None for one that is unknown, expired or revoked.
+    """The valid token of a secret, of whatever tenant; None for one that is unknown, expired or
+    revoked.
 
     The primary says so: a replica would not know yet what was created or revoked just now.
     """
@@ -48,12 +53,14 @@ def exists(database: Database) -> bool:
 
 
 def create(database: Database, token: ApiToken, *, secret: str) -> bool:
-    """Store a token by the digest of its secret; False when a valid one of its tenant has the name already."""
+    """Store a token by the digest of its secret; False when a valid one of its tenant has the name
+    already.
+    """
     with database.transaction(token.tenant, claim=EVERYBODY, at_home=True) as connection:
         values = {
-            "id": UUID(token.id), "digest": digest_of(secret), "name": token.name, "owner": token.user or "",
-            "robot": token.robot, "scopes": list(token.scopes), "created_at": token.created_at,
-            "expires_at": token.expires_at,
+            "id": UUID(token.id), "digest": digest_of(secret), "name": token.name,
+            "owner": token.user or "", "robot": token.robot, "scopes": list(token.scopes),
+            "created_at": token.created_at, "expires_at": token.expires_at,
         }  # fmt: skip
         return connection.execute(load("db/tokens")["create"], values).fetchone() is not None
 

@@ -1,4 +1,6 @@
-"""Transactions on the primary: how they begin, as whom and for whom, what they lock, and how they end; reads of one message."""
+"""Transactions on the primary: how they begin, as whom and for whom, what they lock, and how they
+end; reads of one message.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,16 @@ from ..base.settings import Settings
 from .address import Address
 from .cluster import citus
 from .cluster.replicas import UNPREPARED, Written
-from .connection import BEGIN, Connection, NoAnswer, Row, StatementsSpread, check, ends_session, refusing_spread
+from .connection import (
+    BEGIN,
+    Connection,
+    NoAnswer,
+    Row,
+    StatementsSpread,
+    check,
+    ends_session,
+    refusing_spread,
+)
 from .errors import detect_lost_session, translated
 from .installation import Installation
 from .owner_claims import OwnerClaim, sign
@@ -34,12 +45,15 @@ TRANSACTION_TIMEOUT_SINCE = 170000
 LONGEST = 2**31 - 1
 # Seconds that the server waits longer than this process, whose error says more.
 GRACE = 1.0
-# Transactions that go with somebody else's pace, such as a backup's, may wait so many times longer for their client.
+# Transactions that go with somebody else's pace, such as a backup's, may wait so many times longer
+# for their client.
 PATIENT = 20
 
-# The share of a verb's time in which it must get a connection: enough must be left to find out why there is none.
+# The share of a verb's time in which it must get a connection: enough must be left to find out why
+# there is none.
 POOL_SHARE = 0.7
-# Seconds that a connection to another node of a cluster is waited for before this looks whether the tables have left that node.
+# Seconds that a connection to another node of a cluster is waited for before this looks whether the
+# tables have left that node.
 SOON = 1.0
 
 # What says nothing of a session that was there.
@@ -53,7 +67,9 @@ First = Callable[[Connection], object]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Start:
-    """Start of a transaction: as whom, for which owners, and the seconds that it has, in all and between two statements."""
+    """Start of a transaction: as whom, for which owners, and the seconds that it has, in all and
+    between two statements.
+    """
 
     role: str
     tenant: str
@@ -62,18 +78,27 @@ class Start:
     whole: float
     idle: float
     now: datetime | None = None  # the memory's time; None: the server's
-    version: int | None = None  # as of which the tenant is in this cell; None: there are no cells, or it is no tenant's
+    # as of which the tenant is in this cell; None: there are no cells, or it is no tenant's
+    version: int | None = None
     followed: bool = True  # whether this process's reads on a replica must see what it writes
-    # Queues what travels with the beginning, and is called again where it begins once more elsewhere.
+    # Queues what travels with the beginning, and is called again where it begins once more
+    # elsewhere.
     first: First | None = None
-    alone: bool = False  # whether that is all of it, which may be done twice: then the commit travels with it, too
+    # whether that is all of it, which may be done twice: then the commit travels with it, too
+    alone: bool = False
 
 
 class Transactions:
     """The transactions of one cell on its primary. The database must be open."""
 
     def __init__(
-        self, installation: Installation, pools: Pools, wall: UserWall, *, settings: Settings, written: Written
+        self,
+        installation: Installation,
+        pools: Pools,
+        wall: UserWall,
+        *,
+        settings: Settings,
+        written: Written,
     ) -> None:
         self._address: Address = installation.address
         self._installation = installation
@@ -81,7 +106,8 @@ class Transactions:
         self._wall = wall
         self._settings = settings
         self.written = written  # how far the primary's log was after each commit that is followed
-        # Of each pool to open a connection, as far as they were looked at: to explain a time-out, and to look where the tables are.
+        # Of each pool to open a connection, as far as they were looked at: to explain a time-out,
+        # and to look where the tables are.
         self._failures: dict[str, int] = {}
         self._failures_followed: dict[str, int] = {}
 
@@ -94,9 +120,18 @@ class Transactions:
         return time_limit.TimeLimit(longest, total=math.inf)
 
     def start(
-        self, tenant: str, role: str, claim: OwnerClaim, *, patient: bool, now: datetime | None, followed: bool = True,
-        version: int | None = None, first: First | None = None, alone: bool = False,
-    ) -> Start:  # fmt: skip
+        self,
+        tenant: str,
+        role: str,
+        claim: OwnerClaim,
+        *,
+        patient: bool,
+        now: datetime | None,
+        followed: bool = True,
+        version: int | None = None,
+        first: First | None = None,
+        alone: bool = False,
+    ) -> Start:
         """Return the start of a transaction now, in the time that the running verb has left."""
         limit, key = time_limit.current(), self._wall.key
         return Start(
@@ -115,7 +150,9 @@ class Transactions:
 
     @contextlib.contextmanager
     def run(self, start: Start) -> Iterator[Connection]:
-        """A transaction that has begun; committed at the end, rolled back on any error, which is raised even if that fails."""
+        """A transaction that has begun; committed at the end, rolled back on any error, which is
+        raised even if that fails.
+        """
         limit = time_limit.current()
         # The beginning has a verb's time, also where the transaction has more.
         if limit is not None and math.isinf(limit.ends):
@@ -138,14 +175,21 @@ class Transactions:
                 pool.putconn(connection)
 
     def begin(self, connection: Connection, start: Start) -> None:
-        """Begin a transaction with its first statements, or all of it, in one message, or in two where its claim is signed."""
-        if connection.info.transaction_status == TransactionStatus.IDLE:  # a replica may have begun it
+        """Begin a transaction with its first statements, or all of it, in one message, or in two
+        where its claim is signed.
+        """
+        # a replica may have begun it
+        if connection.info.transaction_status == TransactionStatus.IDLE:
             connection.queue(BEGIN)
-        if connection.info.server_version >= TRANSACTION_TIMEOUT_SINCE and math.isfinite(start.whole):
+        if connection.info.server_version >= TRANSACTION_TIMEOUT_SINCE and math.isfinite(
+            start.whole
+        ):
             whole = _milliseconds(start.whole + GRACE)
             connection.queue(load("db/transactions")["transaction_timeout"], {"whole": whole})
         idle = _milliseconds(start.idle + GRACE)
-        for statement, parameters in self._entering(start.role, start.tenant, start.now, start.version, idle=idle):
+        for statement, parameters in self._entering(
+            start.role, start.tenant, start.now, start.version, idle=idle
+        ):
             connection.queue(statement, parameters)
         if start.key is not None:
             asked = connection.queue(load("db/transactions")["claim_terms"])
@@ -158,14 +202,20 @@ class Transactions:
             self._commit(connection, start)
         connection.send_queued(patience=self._settings.pool_timeout)
 
-    def _entering(self, role: str, tenant: str, now: datetime | None, version: int | None, *, idle: str) -> Message:
-        """The statements that enter a transaction: its settings, the node of its tables, and the fence of its cell."""
+    def _entering(
+        self, role: str, tenant: str, now: datetime | None, version: int | None, *, idle: str
+    ) -> Message:
+        """The statements that enter a transaction: its settings, the node of its tables, and the
+        fence of its cell.
+        """
         settings = {
             "role": self._installation.roles.name(role),
             "path": self._installation.path,
             "tenant": tenant,
             "now": "" if now is None else now.isoformat(),  # empty for the server's own
-            "timeout": _milliseconds(min(self._settings.statement_timeout, time_limit.patience(1.0))),
+            "timeout": _milliseconds(
+                min(self._settings.statement_timeout, time_limit.patience(1.0))
+            ),
             "idle": idle,
         }
         enter: list[tuple[LiteralString, Mapping[str, Any]]] = [(_enter(), settings)]
@@ -181,11 +231,17 @@ class Transactions:
         else:
             self.written.note(_commit_position(connection))
 
-    # -- reads that are one message ------------------------------------------------------------------------------------
+    # -- reads that are one message ----------------------------------------------------------------
 
     def message(
-        self, tenant: str, statement: LiteralString, parameters: Mapping[str, Any], *, now: datetime | None, version: int | None
-    ) -> Message:  # fmt: skip
+        self,
+        tenant: str,
+        statement: LiteralString,
+        parameters: Mapping[str, Any],
+        *,
+        now: datetime | None,
+        version: int | None,
+    ) -> Message:
         """The message of one statement that only reads: what enters its transaction, and itself."""
         # It never waits for this process.
         return [*self._entering("htm_app", tenant, now, version, idle="0"), (statement, parameters)]
@@ -219,7 +275,7 @@ class Transactions:
         with self._lent(pool) as connection, detect_lost_session(connection, committing=False):
             return connection.read(*statements, prepare=self._pools.is_direct)
 
-    # -- connections that answer ---------------------------------------------------------------------------------------
+    # -- connections that answer -------------------------------------------------------------------
 
     def _begun(self, start: Start) -> tuple[AdmittingPool, Connection]:
         """A pool and its connection that answers, on which a transaction has begun.
@@ -234,7 +290,9 @@ class Transactions:
                 if not _has_ended_session(error):
                     raise
                 self._address.after_lost_session(start.role)
-                pool.check()  # the same event has probably ended other sessions; finding them one by one takes longer
+                # the same event has probably ended other sessions; finding them one by one takes
+                # longer
+                pool.check()
                 return pool, self._answering(pool, start)
         except PoolTimeout:
             with self._address.connect(start.role) as connection, connection.transaction():
@@ -246,7 +304,9 @@ class Transactions:
             return pool, self._answering(pool, start)
 
     def _has_failed(self, pool: AdmittingPool) -> bool:
-        """True if the pool has failed to open a connection since the last look: then it is no use to say that all are in use."""
+        """True if the pool has failed to open a connection since the last look: then it is no use
+        to say that all are in use.
+        """
         return _has_failed_since(self._failures, pool)
 
     def _answering(self, pool: AdmittingPool, start: Start) -> Connection:
@@ -281,28 +341,35 @@ class Transactions:
         try:
             return pool.getconn(min(SOON, time_limit.patience(POOL_SHARE)))
         except PoolTimeout as error:
-            if _has_failed_since(self._failures_followed, pool) and self._address.has_left(placement):
+            if _has_failed_since(self._failures_followed, pool) and self._address.has_left(
+                placement
+            ):
                 raise citus.unreachable(placement.node, error) from error
             return pool.getconn(min(longest - SOON, time_limit.patience(POOL_SHARE)))
 
-    # -- the primary's log ---------------------------------------------------------------------------------------------
+    # -- the primary's log -------------------------------------------------------------------------
 
     def ask_position(self, *, patience: float) -> int:
         """Ask how far the primary's log is; raises psycopg's errors."""
         pool = self._pools.of("htm_app", self._address)
         connection = pool.getconn(min(patience, time_limit.patience(POOL_SHARE)))
         try:
-            (result,) = check(connection, patience=patience, opening=load("db/cluster/replicas")["written"].encode())
+            (result,) = check(
+                connection,
+                patience=patience,
+                opening=load("db/cluster/replicas")["written"].encode(),
+            )
         finally:
             pool.putconn(connection)
         return int(result.get_value(0, 0) or 0)
 
 
 def take_locks(connection: Connection, kind: str, *named: tuple[str, ...]) -> None:
-    """Lock things of the transaction's tenant until the transaction ends, in one order for all; waits for other holders.
+    """Lock things of the transaction's tenant until the transaction ends, in one order for all;
+    waits for other holders.
 
-    A thing, which may have no row of its own yet, is a kind and what names it there. Locking again what the transaction holds
-    changes nothing. Why rows: docs/why/store.md.
+    A thing, which may have no row of its own yet, is a kind and what names it there. Locking again
+    what the transaction holds changes nothing. Why rows: docs/why/store.md.
     """
     if named:
         names = {"names": _hashes(kind, named)}
@@ -312,19 +379,27 @@ def take_locks(connection: Connection, kind: str, *named: tuple[str, ...]) -> No
 
 def _hashes(kind: str, named: Iterable[tuple[str, ...]]) -> list[bytes]:
     """Each thing's hash, in order: no two have the same, and names may be long."""
-    return sorted({hashlib.sha256("\x1f".join((kind, *parts)).encode()).digest() for parts in named})
+    return sorted(
+        {hashlib.sha256("\x1f".join((kind, *parts)).encode()).digest() for parts in named}
+    )
 
 
 @cache
 def _enter() -> LiteralString:
-    """The statement that begins a transaction: the settings of every session of ours, and those of this transaction, in one."""
-    return f"{load('db/connection')['settings']}, {load('db/transactions')['enter'].partition('select ')[2]}"
+    """The statement that begins a transaction: the settings of every session of ours, and those of
+    this transaction, in one.
+    """
+    return (
+        f"{load('db/connection')['settings']}, "
+        f"{load('db/transactions')['enter'].partition('select ')[2]}"
+    )
 
 
 def _has_ended_session(error: psycopg.OperationalError) -> bool:
     """True if an error says that a session has ended, so that another one may answer.
 
-    If one gives no answer, no other will: trying each would only wait again. And what the server refuses it refuses there, too.
+    If one gives no answer, no other will: trying each would only wait again. And what the server
+    refuses it refuses there, too.
     """
     return ends_session(error) and not isinstance(error, ANOTHER_IS_NO_USE)
 
@@ -342,7 +417,9 @@ def _milliseconds(seconds: float) -> str:
 
 
 def _commit_position(connection: Connection) -> int:
-    """Commit, and say how far the primary's log is then: in one message. 0 where nothing was written."""
+    """Commit, and say how far the primary's log is then: in one message. 0 where nothing was
+    written.
+    """
     replicas = load("db/cluster/replicas")
     has_written = connection.queue(replicas["has_written"])
     connection.queue("commit")

@@ -1,4 +1,5 @@
-"""The wall between the users of each tenant, as a process knows it: whether it is up, and the key. docs/why/walls.md.
+"""The wall between the users of each tenant, as a process knows it: whether it is up, and the key.
+docs/why/walls.md.
 
 `owner_claims` says what is signed with the key.
 """
@@ -34,7 +35,9 @@ class UserWall:
 
     @property
     def known_key(self) -> bytes | None:
-        """Key that this process signs its claims with, as far as it knows: by its settings, or since it opened the database."""
+        """Key that this process signs its claims with, as far as it knows: by its settings, or
+        since it opened the database.
+        """
         return self.key if self._given_key is None else self._given_key
 
     @property
@@ -45,7 +48,8 @@ class UserWall:
     def find(self, *, is_up: bool) -> None:
         """Take over the key where the wall is up; build it where the settings want it.
 
-        Raises `SchemaOutdated` where it is wanted and `Settings.auto_migrate` is off, and where the key is out of reach.
+        Raises `SchemaOutdated` where it is wanted and `Settings.auto_migrate` is off, and where the
+        key is out of reach.
         """
         if not is_up:
             if not self._settings.user_walls:
@@ -53,7 +57,8 @@ class UserWall:
                 return
             if not self._settings.auto_migrate:
                 raise SchemaOutdated(
-                    "expected a wall between users, as Settings.user_walls says, got none; run as the owner: "
+                    "expected a wall between users, as Settings.user_walls says, got none; run as "
+                    "the owner: "
                     "htm migrate --user-walls on"
                 )
             with time_limit.uncounted(), time_limit.limited(None):  # an upgrade
@@ -61,7 +66,9 @@ class UserWall:
         self.key = self._read_key() if self._given_key is None else self._given_key
 
     def change(self, *, up: bool) -> None:
-        """Put the wall up or take it down, as the owner; raises `SchemaOutdated` for a login without the owner's rights."""
+        """Put the wall up or take it down, as the owner; raises `SchemaOutdated` for a login
+        without the owner's rights.
+        """
 
         def changed() -> None:
             """Change it, in a transaction of the owner."""
@@ -86,7 +93,10 @@ class UserWall:
 
         def is_up() -> bool:
             """As the application's login sees it."""
-            with self._installation.address.connect("htm_app") as connection, connection.transaction():
+            with (
+                self._installation.address.connect("htm_app") as connection,
+                connection.transaction(),
+            ):
                 self._installation.enter(connection)
                 return self._installation.has_user_walls(connection)
 
@@ -99,16 +109,22 @@ class UserWall:
                 row = connection.execute(load("db/user_walls")["key"]).fetchone()
         except psycopg.errors.InsufficientPrivilege as error:
             raise SchemaOutdated(
-                "expected the key of the wall between users: this login cannot read it, and should not; give "
-                "Settings.user_walls_key what `htm migrate --user-walls key` prints for the owner, or Settings.migrate_url"
+                "expected the key of the wall between users: this login cannot read it, and "
+                "should not; give "
+                "Settings.user_walls_key what `htm migrate --user-walls key` prints for the "
+                "owner, or Settings.migrate_url"
             ) from error
         if row is None:
-            raise SchemaOutdated("expected a wall between users, which was just taken down; try again")
+            raise SchemaOutdated(
+                "expected a wall between users, which was just taken down; try again"
+            )
         return bytes(row["key"])
 
 
 def copy_user_walls(home: Connection, cell: Connection) -> None:
-    """Put the wall between users up in a cell, or take it down, as it is at home and with home's key: both are owners."""
+    """Put the wall between users up in a cell, or take it down, as it is at home and with home's
+    key: both are owners.
+    """
     row = home.execute(load("db/user_walls")["state"]).fetchone()
     assert row is not None  # its migration has put one row into it
     with cell.transaction():

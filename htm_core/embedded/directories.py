@@ -25,8 +25,8 @@ _MAX_SOCKET_PATH = 103 if sys.platform == "darwin" else 107
 class Directories:
     """The directories of one server.
 
-    `base` belongs to the home's owner and holds locks, log and configuration. `data` and `socket` belong to the
-    server's account; only that account and root can enter them.
+    `base` belongs to the home's owner and holds locks, log and configuration. `data` and `socket`
+    belong to the server's account; only that account and root can enter them.
     """
 
     home: Path
@@ -45,9 +45,11 @@ class Directories:
 
     @property
     def socket(self) -> Path:
-        """The socket's directory: in `base`, or in /tmp when that path is too long for a socket or cannot be in a DSN.
+        """The socket's directory: in `base`, or in /tmp when that path is too long for a socket or
+        cannot be in a DSN.
 
-        It is the same for all processes of one account, so it does not depend on TMPDIR or XDG_RUNTIME_DIR.
+        It is the same for all processes of one account, so it does not depend on TMPDIR or
+        XDG_RUNTIME_DIR.
         """
         near = self.base / "run"
         fits = len(os.fsencode(near / f".s.PGSQL.{PORT}")) <= _MAX_SOCKET_PATH
@@ -57,7 +59,9 @@ class Directories:
 
 
 def prepare(home: Path) -> Directories:
-    """Find or choose the directories of a home's server and make them. Nothing above `home` is changed."""
+    """Find or choose the directories of a home's server and make them. Nothing above `home` is
+    changed.
+    """
     home = Path(os.path.realpath(home))
     _make_home(home)
     base, account = _locate_as_root(home) if os.geteuid() == 0 else (home / INSIDE_HOME, myself())
@@ -68,10 +72,14 @@ def prepare(home: Path) -> Directories:
 
 
 def is_still_home(directories: Directories) -> bool:
-    """True if the home still leads to these directories. It does not after it was removed and made again."""
+    """True if the home still leads to these directories. It does not after it was removed and made
+    again.
+    """
     pointer = directories.home / POINTER
     inside = directories.base.parent == directories.home
-    return inside or (pointer.exists() and pointer.read_bytes().strip(b"\n") == os.fsencode(directories.base))
+    return inside or (
+        pointer.exists() and pointer.read_bytes().strip(b"\n") == os.fsencode(directories.base)
+    )
 
 
 def make_outside_home() -> None:
@@ -94,7 +102,9 @@ def _make_home(home: Path) -> None:
 
 
 def _make_base(directories: Directories) -> None:
-    """Make the base directory for its owner alone; a server of another account may pass through it."""
+    """Make the base directory for its owner alone; a server of another account may
+    pass through it.
+    """
     base = directories.base
     with suppress(FileExistsError):
         base.mkdir(mode=0o700)
@@ -104,7 +114,9 @@ def _make_base(directories: Directories) -> None:
 
 
 def _open_to(directory: Path, mode: int) -> None:
-    """Give our own directory at least this mode: the umask may have cut it, or a killed process may not have set it."""
+    """Give our own directory at least this mode: the umask may have cut it, or a killed process may
+    not have set it.
+    """
     if stat.S_IMODE(directory.stat().st_mode) & mode != mode:
         directory.chmod(mode)
 
@@ -116,7 +128,8 @@ def _make_private(directory: Path, account: Account) -> None:
     status = directory.lstat()
     if not stat.S_ISDIR(status.st_mode) or status.st_uid not in (account.uid, os.geteuid()):
         raise DatabaseUnavailable(
-            f"the socket needs {directory} to be a directory of {account.name}, but {owner_name(directory)} made "
+            f"the socket needs {directory} to be a directory of {account.name}, but "
+            f"{owner_name(directory)} made "
             f"something there; remove it, or set HTM_HOME to a shorter path"
         )
     if stat.S_IMODE(status.st_mode) != 0o700:
@@ -128,8 +141,9 @@ def _make_private(directory: Path, account: Account) -> None:
 def _locate_as_root(home: Path) -> tuple[Path, Account]:
     """Choose base directory and account for root, as which PostgreSQL refuses to run.
 
-    The account is the owner of existing data, else the home's owner, else `nobody`. The base directory is in the home if
-    that account can enter it. Otherwise it is under /var/lib, and a file in the home points to it.
+    The account is the owner of existing data, else the home's owner, else `nobody`. The base
+    directory is in the home if that account can enter it. Otherwise it is under /var/lib, and a
+    file in the home points to it.
     """
     inside, pointer = home / INSIDE_HOME, home / POINTER
     if pointer.exists():
@@ -160,9 +174,11 @@ def _follow(pointer: Path) -> Path:
 
 
 def _make_pointer(home: Path, pointer: Path) -> Path:
-    """Make a directory under /var/lib and a pointer to it; if several processes do so, the first one wins.
+    """Make a directory under /var/lib and a pointer to it; if several processes do so, the first
+    one wins.
 
-    The name ends in a random part, so that a home made again never finds the memories of the removed one.
+    The name ends in a random part, so that a home made again never finds the memories of the
+    removed one.
     """
     make_outside_home()
     base = OUTSIDE_HOME / f"{_digest(home)}-{secrets.token_hex(4)}"

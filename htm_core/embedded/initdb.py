@@ -19,8 +19,10 @@ SUPERUSER = "htm_root"
 DATABASE = "htm"
 _LOCALE = "en_US.UTF-8" if sys.platform == "darwin" else "C.UTF-8"
 _MIN_SHARED_MEMORY = 1 << 30
-_MIN_CACHE, _USUAL_CACHE = 128, 1024  # megabytes; the system gives the pages only when they are used
-_MIN_BUILD, _MAX_BUILD = 512, 8192  # megabytes at most for building an index: 2.3 KB a vector of 384 dimensions
+# megabytes; the system gives the pages only when they are used
+_MIN_CACHE, _USUAL_CACHE = 128, 1024
+# megabytes at most for building an index: 2.3 KB a vector of 384 dimensions
+_MIN_BUILD, _MAX_BUILD = 512, 8192
 _MEMORY_OF_CONTAINER = Path("/sys/fs/cgroup/memory.max")
 
 SETTINGS: Final[Mapping[str, str]] = {
@@ -47,7 +49,14 @@ SETTINGS: Final[Mapping[str, str]] = {
     "log_min_messages": "log",  # no errors of statements: they would quote memories
     "log_min_error_statement": "panic",
 }
-_RESERVED = {"listen_addresses", "unix_socket_permissions", "unix_socket_directories", "port", "hba_file", "ident_file"}
+_RESERVED = {
+    "listen_addresses",
+    "unix_socket_permissions",
+    "unix_socket_directories",
+    "port",
+    "hba_file",
+    "ident_file",
+}
 
 
 def checked_settings(settings: Mapping[str, str] | None) -> dict[str, str]:
@@ -55,37 +64,60 @@ def checked_settings(settings: Mapping[str, str] | None) -> dict[str, str]:
     for name, value in (settings or {}).items():
         if not re.fullmatch(r"[a-z_][a-z0-9_.]*", name) or name in _RESERVED:
             raise InvalidInput(
-                f"a server setting must be one of PostgreSQL's own besides {sorted(_RESERVED)}, got {name!r}"
+                f"a server setting must be one of PostgreSQL's own besides {sorted(_RESERVED)}, "
+                f"got {name!r}"
             )
         if not isinstance(value, str) or not value.isprintable():
-            raise InvalidInput(f"the value of the server setting {name!r} must be printable text, got {value!r}")
+            raise InvalidInput(
+                f"the value of the server setting {name!r} must be printable text, got {value!r}"
+            )
     return dict(settings or {})
 
 
-def create_data_directory(directories: Directories, bin_directory: Path, *, start_lock: int) -> None:
+def create_data_directory(
+    directories: Directories, bin_directory: Path, *, start_lock: int
+) -> None:
     """Make the data directory with an empty database, completely or not at all. Takes about 0.7 s.
 
-    Everything happens in a draft directory that is renamed at the end, so a process killed before leaves nothing that
-    counts. The programs inherit `start_lock`: if this process is killed, the next one waits until they have ended.
+    Everything happens in a draft directory that is renamed at the end, so a process killed before
+    leaves nothing that counts. The programs inherit `start_lock`: if this process is killed, the
+    next one waits until they have ended.
     """
     for leftovers in directories.data.parent.glob(f"{directories.data.stem}.draft*"):
         shutil.rmtree(leftovers, ignore_errors=True)
-    # A new name each time: a program of an interrupted start may still be writing to the last draft.
+    # A new name each time: a program of an interrupted start may still be writing to the last
+    # draft.
     draft = directories.data.with_suffix(f".draft-{os.getpid()}-{time.time_ns()}")
     draft.mkdir(mode=0o700)
     directories.account.give_to_account(draft)
     _run(directories, _initdb(bin_directory, draft), start_lock=start_lock)
-    single = [str(bin_directory / "postgres"), "--single", "-c", "exit_on_error=on", "-D", str(draft), "postgres"]
+    single = [
+        str(bin_directory / "postgres"),
+        "--single",
+        "-c",
+        "exit_on_error=on",
+        "-D",
+        str(draft),
+        "postgres",
+    ]
     _run(directories, single, start_lock=start_lock, text=f"create database {DATABASE}\n")
     draft.rename(directories.data)
     _sync(directories.base)
 
 
 def _initdb(bin_directory: Path, draft: Path) -> list[str]:
-    """The call of initdb. PostgreSQL's own sorting by code point is used, so that no system upgrade breaks an index."""
+    """The call of initdb. PostgreSQL's own sorting by code point is used, so that no system upgrade
+    breaks an index.
+    """
     return [
         *(str(bin_directory / "initdb"), "-D", str(draft), "-U", SUPERUSER, "--no-instructions"),
-        *("--auth-local=peer", "--auth-host=reject", "--encoding=UTF8", f"--locale={_LOCALE}", "--lc-messages=C"),
+        *(
+            "--auth-local=peer",
+            "--auth-host=reject",
+            "--encoding=UTF8",
+            f"--locale={_LOCALE}",
+            "--lc-messages=C",
+        ),
         *("--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--text-search-config=english"),
     ]
 
@@ -97,7 +129,8 @@ def _run(directories: Directories, command: list[str], *, start_lock: int, text:
             shutil.rmtree(leftovers, ignore_errors=True)
         output = "\n".join(result.output.strip().splitlines()[-6:])
         raise DatabaseUnavailable(
-            f"the embedded PostgreSQL could not be set up in {directories.base}: {Path(command[0]).name} ended with "
+            f"the embedded PostgreSQL could not be set up in {directories.base}: "
+            f"{Path(command[0]).name} ended with "
             f"{result.code}; {advice(result.output)}. Its output was:\n{output}"
         )
 
@@ -107,8 +140,13 @@ def advice(output: str) -> str:
     if "No space left on device" in output:
         return "the disk is full: free 100 MB, or set HTM_HOME to a directory on another disk"
     if "ermission denied" in output or "not permitted" in output:
-        return "something is not permitted there: set HTM_HOME to an ordinary directory on a local disk"
-    return "fix what the message names, or use a PostgreSQL of your own with url= or HTM_DATABASE_URL"
+        return (
+            "something is not permitted there: set HTM_HOME to an ordinary directory on a "
+            "local disk"
+        )
+    return (
+        "fix what the message names, or use a PostgreSQL of your own with url= or HTM_DATABASE_URL"
+    )
 
 
 def _sync(directory: Path) -> None:
@@ -122,7 +160,8 @@ def _sync(directory: Path) -> None:
 def configure(directories: Directories, settings: Mapping[str, str]) -> list[str]:
     """Write the configuration files and return the arguments that make a server use them.
 
-    Logins are by `peer`: the kernel names the calling account, and the server's account and root may log in as any role.
+    Logins are by `peer`: the kernel names the calling account, and the server's account and root
+    may log in as any role.
     """
     directory = str(directories.socket).replace('"', '""')
     chosen = {
@@ -134,7 +173,10 @@ def configure(directories: Directories, settings: Mapping[str, str]) -> list[str
     }
     logins = {directories.account.name.replace('"', '""'), "root"}
     files = {
-        "config_file": ("htm.conf", "".join(f"{name} = {_quote(value)}\n" for name, value in chosen.items())),
+        "config_file": (
+            "htm.conf",
+            "".join(f"{name} = {_quote(value)}\n" for name, value in chosen.items()),
+        ),
         "hba_file": ("pg_hba.conf", "local all all peer map=htm\n"),
         "ident_file": ("pg_ident.conf", "".join(f'htm "{name}" all\n' for name in sorted(logins))),
     }
@@ -146,10 +188,12 @@ def configure(directories: Directories, settings: Mapping[str, str]) -> list[str
 
 
 def _memory_settings(data: Path) -> dict[str, str]:
-    """Shared buffers get a quarter of the memory: a recall that must read its pages again takes twice as long.
+    """Shared buffers get a quarter of the memory: a recall that must read its pages again takes
+    twice as long.
 
-    A database of more than a gigabyte gets as much as it has: PostgreSQL looks through all buffers whenever a table is dropped.
-    The build of an index may have an eighth: an HNSW index that does not fit is built several times slower.
+    A database of more than a gigabyte gets as much as it has: PostgreSQL looks through all buffers
+    whenever a table is dropped. The build of an index may have an eighth: an HNSW index that does
+    not fit is built several times slower.
     """
     megabytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") >> 20
     with contextlib.suppress(OSError, ValueError):
@@ -166,7 +210,9 @@ def _megabytes_in(folder: Path) -> int:
 
 
 def _parallel_settings() -> dict[str, str]:
-    """No parallel index builds where shared memory is too small for them, such as the 64 MB of a container."""
+    """No parallel index builds where shared memory is too small for them, such as the 64 MB of a
+    container.
+    """
     try:
         filesystem = os.statvfs("/dev/shm")
     except OSError:

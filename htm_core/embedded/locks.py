@@ -14,14 +14,16 @@ from .watchdog import try_lock
 if sys.platform != "win32":
     import fcntl
 
-# Locks held for a short time. A process forked meanwhile closes them, or it would hold them for its whole life.
+# Locks held for a short time. A process forked meanwhile closes them, or it would hold them for its
+# whole life.
 _short_locks: set[int] = set()
 
 
 def open_own(path: Path, *, owner: int, access: int = os.O_RDWR) -> int:
     """Open a lock or log file, create it if it is missing, and never follow a symlink.
 
-    `owner` is the uid that gets the file when root makes it, so that the home's owner is not locked out.
+    `owner` is the uid that gets the file when root makes it, so that the home's owner is not locked
+    out.
     """
     fd = os.open(path, access | os.O_CREAT | os.O_NOFOLLOW, 0o600)
     if os.geteuid() == 0:
@@ -30,7 +32,9 @@ def open_own(path: Path, *, owner: int, access: int = os.O_RDWR) -> int:
 
 
 def acquire_shared(fd: int) -> None:
-    """Take the shared lock. It lasts until the last copy of this descriptor is closed, in any process."""
+    """Take the shared lock. It lasts until the last copy of this descriptor is closed, in any
+    process.
+    """
     fcntl.flock(fd, fcntl.LOCK_SH)
 
 
@@ -38,7 +42,8 @@ def acquire_shared(fd: int) -> None:
 def locked(path: Path, *, owner: int, patience: float = 120.0) -> Iterator[int]:
     """Hold the exclusive lock inside this block; raises `TimeoutError` after `patience` seconds.
 
-    The value is the descriptor. A program that inherits it keeps the lock until it ends, even if this process is killed.
+    The value is the descriptor. A program that inherits it keeps the lock until it ends, even if
+    this process is killed.
     """
     fd = open_own(path, owner=owner)
     _short_locks.add(fd)

@@ -17,11 +17,13 @@ _PATIENCE = 3.0  # seconds after each signal
 
 
 def end_leftovers(directories: Directories) -> int | None:
-    """End the processes of a server that no longer answers; return the pid in its pid file if another process has it now.
+    """End the processes of a server that no longer answers; return the pid in its pid file if
+    another process has it now.
 
-    Backends that outlive their postmaster hold its shared memory, and then a new server does not start. It does not
-    start either while an unrelated process has the old pid, and that process must not be touched. PostgreSQL ignores
-    one pid in that file: the one in PG_GRANDPARENT_PID (as Patroni does it). So the file need not be deleted.
+    Backends that outlive their postmaster hold its shared memory, and then a new server does not
+    start. It does not start either while an unrelated process has the old pid, and that process
+    must not be touched. PostgreSQL ignores one pid in that file: the one in PG_GRANDPARENT_PID (as
+    Patroni does it). So the file need not be deleted.
     """
     psutil = _psutil()
     leftovers = [process for process in psutil.process_iter() if _runs_here(process, directories)]
@@ -34,7 +36,8 @@ def end_leftovers(directories: Directories) -> int | None:
 
 
 def remove_unreadable_pid(directories: Directories) -> None:
-    """Delete a pid file without a pid, which a full disk or a power cut leaves, and with which no server starts.
+    """Delete a pid file without a pid, which a full disk or a power cut leaves, and with which no
+    server starts.
 
     Only after `end_leftovers`, and while the lock of the start is held: then no server runs here.
     """
@@ -49,7 +52,9 @@ def _pid_in_file(directories: Directories) -> int | None:
         return None
 
 
-def _end(targets: list[Any], how: signal.Signals, watched: list[Any], directories: Directories) -> list[Any]:
+def _end(
+    targets: list[Any], how: signal.Signals, watched: list[Any], directories: Directories
+) -> list[Any]:
     """Signal some processes, and return those of `watched` that still run, after 3 s at most."""
     for process in targets:
         with suppress(_psutil().Error):
@@ -62,7 +67,9 @@ def _end(targets: list[Any], how: signal.Signals, watched: list[Any], directorie
 
 
 def _runs_here(process: Any, directories: Directories) -> bool:
-    """True if a process is a PostgreSQL working in this data directory; a zombie has no directory any more."""
+    """True if a process is a PostgreSQL working in this data directory; a zombie has no directory
+    any more.
+    """
     try:
         return bool(process.name() == "postgres" and process.cwd() == str(directories.data))
     except (_psutil().Error, OSError):

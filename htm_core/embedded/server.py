@@ -1,4 +1,5 @@
-"""The embedded PostgreSQL of a home: started by the first process, shared by all, stopped after the last one.
+"""The embedded PostgreSQL of a home: started by the first process, shared by all, stopped after the
+last one.
 
 `docs/why/store.md` says why it is done this way.
 """
@@ -41,14 +42,18 @@ class Cluster:
     log: Path
 
     def dsn(self, role: str, *, database: str = DATABASE) -> str:
-        """The libpq connection string of a role. It contains no secret: the kernel identifies the caller."""
+        """The libpq connection string of a role. It contains no secret: the kernel identifies the
+        caller.
+        """
         parts = {"host": str(self.socket), "port": str(PORT), "user": role, "dbname": database}
         return " ".join(f"{name}={_quote(value)}" for name, value in parts.items())
 
 
 @dataclass(frozen=True, slots=True)
 class _Hold:
-    """This process's hold on a server: a descriptor whose lock lasts as long as any copy of it is open."""
+    """This process's hold on a server: a descriptor whose lock lasts as long as any copy of it is
+    open.
+    """
 
     directories: Directories
     fd: int
@@ -59,12 +64,14 @@ _holds: dict[Path, _Hold] = {}
 
 
 def start(home: Path, *, linger: float = 2.0, settings: Mapping[str, str] | None = None) -> Cluster:
-    """Find or start the server of this home, and hold it until `release` or the end of this process.
+    """Find or start the server of this home, and hold it until `release` or the end of this
+    process.
 
-    Call it as often as you like, from any thread, and again after a failed connection: a dead server is started again.
-    After a fork both parent and child hold it. `linger` is for how many seconds the server outlives its last holder;
-    `settings` are settings of PostgreSQL. Both count only when this call starts the server. Takes about 3 ms when the
-    server runs, 0.1 s when it does not, 1 s the first time. Raises `DatabaseUnavailable` with the reason.
+    Call it as often as you like, from any thread, and again after a failed connection: a dead
+    server is started again. After a fork both parent and child hold it. `linger` is for how many
+    seconds the server outlives its last holder; `settings` are settings of PostgreSQL. Both count
+    only when this call starts the server. Takes about 3 ms when the server runs, 0.1 s when it does
+    not, 1 s the first time. Raises `DatabaseUnavailable` with the reason.
     """
     if not (math.isfinite(linger) and linger >= 0):
         raise InvalidInput(f"expected linger in seconds, 0 or more, got {linger!r}")
@@ -75,11 +82,18 @@ def start(home: Path, *, linger: float = 2.0, settings: Mapping[str, str] | None
         hold = _held(key)
         if hold is None or probe(str(hold.directories.socket)) is not READY:
             hold = _holds[key] = _acquire(key, hold, linger, chosen)
-        return Cluster(hold.directories.home, hold.directories.socket, hold.directories.data, hold.directories.log)
+        return Cluster(
+            hold.directories.home,
+            hold.directories.socket,
+            hold.directories.data,
+            hold.directories.log,
+        )
 
 
 def release(home: Path) -> None:
-    """Give up this process's hold, if there is one; the server stops `linger` seconds after the last hold."""
+    """Give up this process's hold, if there is one; the server stops `linger` seconds after the
+    last hold.
+    """
     with _holds_lock:
         _close_hold(Path(os.path.realpath(home)))
 
@@ -100,7 +114,8 @@ def _close_hold(home: Path) -> None:
 def _refuse_windows() -> None:
     if sys.platform == "win32":
         raise DatabaseUnavailable(
-            "the embedded PostgreSQL runs on Linux and macOS, and this is Windows; run inside WSL, " + ALTERNATIVE
+            "the embedded PostgreSQL runs on Linux and macOS, and this is Windows; run inside "
+            "WSL, " + ALTERNATIVE
         )
 
 
@@ -111,10 +126,13 @@ def _translated_errors(home: Path) -> Iterator[None]:
         yield
     except subprocess.TimeoutExpired as error:
         raise DatabaseUnavailable(
-            f"the embedded PostgreSQL of {home} has been starting for {START_SECONDS:.0f} s; try again later"
+            f"the embedded PostgreSQL of {home} has been starting for {START_SECONDS:.0f} s; try "
+            "again later"
         ) from error
     except TimeoutError as error:
-        raise DatabaseUnavailable(f"the embedded PostgreSQL of {home} does not answer ({error}); try again") from error
+        raise DatabaseUnavailable(
+            f"the embedded PostgreSQL of {home} does not answer ({error}); try again"
+        ) from error
     except OSError as error:
         raise DatabaseUnavailable(
             f"the embedded PostgreSQL of {home} could not be started: {error}; {advice(str(error))}"
@@ -137,7 +155,9 @@ def _acquire(home: Path, hold: _Hold | None, linger: float, settings: Mapping[st
     return _Hold(directories, fd)
 
 
-def _ensure_server(directories: Directories, start_lock: int, linger: float, settings: Mapping[str, str]) -> None:
+def _ensure_server(
+    directories: Directories, start_lock: int, linger: float, settings: Mapping[str, str]
+) -> None:
     with no_fork():
         watch = open_own(directories.base / "watch.lock", owner=directories.home.stat().st_uid)
         unwatched = try_lock(watch)
@@ -149,16 +169,22 @@ def _ensure_server(directories: Directories, start_lock: int, linger: float, set
 
 
 def _wait_until_settled(directories: Directories) -> str:
-    """Wait while the server starts, recovers or shuts down, and return whether it is ready or absent."""
+    """Wait while the server starts, recovers or shuts down, and return whether it is ready or
+    absent.
+    """
     deadline = time.monotonic() + START_SECONDS
     while (state := probe(str(directories.socket))) is BUSY:
         if time.monotonic() > deadline:
-            raise TimeoutError(f"it has been starting or stopping for {START_SECONDS:.0f} s; see {directories.log}")
+            raise TimeoutError(
+                f"it has been starting or stopping for {START_SECONDS:.0f} s; see {directories.log}"
+            )
         time.sleep(0.02)
     return state
 
 
-def _launch(directories: Directories, start_lock: int, linger: float, settings: Mapping[str, str]) -> None:
+def _launch(
+    directories: Directories, start_lock: int, linger: float, settings: Mapping[str, str]
+) -> None:
     bin_directory = binaries(directories.account)
     other_pid = None
     if not directories.data.exists():
@@ -171,21 +197,40 @@ def _launch(directories: Directories, start_lock: int, linger: float, settings: 
     _rotate(directories.log)
     command = [str(bin_directory / "postgres"), *configure(directories, settings)]
     _start_watchdog(
-        directories, start_lock, linger, command, {} if other_pid is None else {"PG_GRANDPARENT_PID": str(other_pid)}
+        directories,
+        start_lock,
+        linger,
+        command,
+        {} if other_pid is None else {"PG_GRANDPARENT_PID": str(other_pid)},
     )
 
 
 def _start_watchdog(
-    directories: Directories, start_lock: int, linger: float, command: list[str], environment: Mapping[str, str]
+    directories: Directories,
+    start_lock: int,
+    linger: float,
+    command: list[str],
+    environment: Mapping[str, str],
 ) -> None:
-    """Start a watchdog, which starts the server if a command is given, and wait until it is ready or has failed.
+    """Start a watchdog, which starts the server if a command is given, and wait until it is ready
+    or has failed.
 
     The watchdog inherits nothing from this process: no terminal, pipes, directory or environment.
     """
     account = directories.account
-    arguments = [directories.base, directories.socket, linger, account.uid, account.gid, start_lock, *command]
+    arguments = [
+        directories.base,
+        directories.socket,
+        linger,
+        account.uid,
+        account.gid,
+        start_lock,
+        *command,
+    ]
     loader = {name: value for name, value in os.environ.items() if name.endswith("LD_LIBRARY_PATH")}
-    log_fd = open_own(directories.log, owner=directories.home.stat().st_uid, access=os.O_WRONLY | os.O_APPEND)
+    log_fd = open_own(
+        directories.log, owner=directories.home.stat().st_uid, access=os.O_WRONLY | os.O_APPEND
+    )
     with open(log_fd, "ab") as log:
         before = log.tell()
         result = run(
@@ -198,17 +243,26 @@ def _start_watchdog(
     if result.code:
         output = _tail(directories.log, before)
         raise DatabaseUnavailable(
-            f"the embedded PostgreSQL did not start; {advice(output)}. {directories.log} says:\n{output}"
+            f"the embedded PostgreSQL did not start; {advice(output)}. {directories.log} "
+            f"says:\n{output}"
         )
 
 
 def _python() -> str:
-    """A Python interpreter for the watchdog; inside uWSGI or a frozen program `sys.executable` is not one."""
-    candidates = [Path(sys.executable or "/-"), Path(sys.prefix) / "bin" / "python3", Path("/usr/bin/python3")]
+    """A Python interpreter for the watchdog; inside uWSGI or a frozen program `sys.executable` is
+    not one.
+    """
+    candidates = [
+        Path(sys.executable or "/-"),
+        Path(sys.prefix) / "bin" / "python3",
+        Path("/usr/bin/python3"),
+    ]
     for path in candidates:
         if path.name.startswith("python") and os.access(path, os.X_OK):
             return str(path)
-    raise DatabaseUnavailable(f"no Python to run the watchdog with among {[str(p) for p in candidates]}; {ALTERNATIVE}")
+    raise DatabaseUnavailable(
+        f"no Python to run the watchdog with among {[str(p) for p in candidates]}; {ALTERNATIVE}"
+    )
 
 
 def _rotate(log: Path) -> None:

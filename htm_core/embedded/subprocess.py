@@ -19,7 +19,9 @@ _fork_lock = threading.Lock()
 
 @contextmanager
 def no_fork() -> Iterator[None]:
-    """Keep other threads from forking inside this block, so that no child inherits file descriptors that are open only there."""
+    """Keep other threads from forking inside this block, so that no child inherits file descriptors
+    that are open only there.
+    """
     with _fork_lock:
         yield
 
@@ -42,11 +44,13 @@ def run(
     inherited: Sequence[int] = (),
     timeout: float | None = None,
 ) -> Result:
-    """Run a program and wait for its end. It inherits nothing from this process but what is named here.
+    """Run a program and wait for its end. It inherits nothing from this process but what is named
+    here.
 
-    `run_as` is a uid and gid, for root. `inherited` are file descriptors that the program gets: a lock on one of them
-    lasts as long as the program. `output` is a file for its output, which is then not part of the result. No pipes are
-    used: a child that another thread forks would keep their other ends open, and one side would wait for ever.
+    `run_as` is a uid and gid, for root. `inherited` are file descriptors that the program gets: a
+    lock on one of them lasts as long as the program. `output` is a file for its output, which is
+    then not part of the result. No pipes are used: a child that another thread forks would keep
+    their other ends open, and one side would wait for ever.
     """
     uid, gid = run_as or (None, None)
     with _scratch() as stdin, nullcontext(output) if output else _scratch() as stdout:
@@ -80,7 +84,9 @@ def _wait(process: subprocess.Popen[bytes], timeout: float | None) -> int:
 
 
 def _scratch() -> IO[bytes]:
-    """Open a temporary file, in memory where possible: then a program can report a full disk even on a full disk."""
+    """Open a temporary file, in memory where possible: then a program can report a full disk even
+    on a full disk.
+    """
     if sys.platform == "linux":
         return open(os.memfd_create("htm"), "w+b")
     return tempfile.TemporaryFile()
@@ -93,5 +99,7 @@ def _read(file: IO[bytes]) -> str:
 
 if sys.platform != "win32":
     os.register_at_fork(
-        before=_fork_lock.acquire, after_in_parent=_fork_lock.release, after_in_child=_fork_lock.release
+        before=_fork_lock.acquire,
+        after_in_parent=_fork_lock.release,
+        after_in_child=_fork_lock.release,
     )

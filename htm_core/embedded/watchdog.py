@@ -1,13 +1,14 @@
 """The process that starts an embedded server, and stops it when its last user is gone.
 
-It is run by path under `python -I -S -B`. It must work from any virtual environment or source tree, so it uses only the
-standard library and nothing of this package. Its arguments are
+It is run by path under `python -I -S -B`. It must work from any virtual environment or source tree,
+so it uses only the standard library and nothing of this package. Its arguments are
 
     BASE_DIRECTORY SOCKET_DIRECTORY LINGER UID GID START_LOCK_FD [POSTGRES ARGUMENT...]
 
-With a command it starts that server, and the process that was called returns 0 once the server accepts connections, or 1
-if the server ended before. Without a command it watches a running server whose own watchdog was killed. Nothing else
-ever stops a server. The kernel counts the users: each holds a shared flock on `clients.lock` for as long as it lives.
+With a command it starts that server, and the process that was called returns 0 once the server
+accepts connections, or 1 if the server ended before. Without a command it watches a running server
+whose own watchdog was killed. Nothing else ever stops a server. The kernel counts the users: each
+holds a shared flock on `clients.lock` for as long as it lives.
 """
 
 from __future__ import annotations
@@ -30,7 +31,9 @@ ABSENT = "absent"  # nobody listens
 DATA = "18"  # the data directory is named after the major version, so each version has its own
 PORT = 5432  # only names the socket file; no TCP port is ever opened
 
-_HELLO = struct.pack("!i", 3 << 16) + b"user\0htm_root\0database\0htm\0application_name\0htm start\0\0"
+_HELLO = (
+    struct.pack("!i", 3 << 16) + b"user\0htm_root\0database\0htm\0application_name\0htm start\0\0"
+)
 _CANNOT_CONNECT_NOW = b"57P03"
 _STOP_SECONDS = 60.0
 
@@ -38,8 +41,9 @@ _STOP_SECONDS = 60.0
 def probe(directory: str, *, timeout: float = 5.0) -> str:
     """Return READY, BUSY or ABSENT for the server behind a socket directory.
 
-    Sends PostgreSQL's start-up message (protocol 3.0), because only an answer of the server distinguishes a live server
-    from an old file or a reused pid. Takes one connection, about 2 ms. Raises `TimeoutError` if there is no answer.
+    Sends PostgreSQL's start-up message (protocol 3.0), because only an answer of the server
+    distinguishes a live server from an old file or a reused pid. Takes one connection, about 2 ms.
+    Raises `TimeoutError` if there is no answer.
     """
     try:
         with socket.socket(socket.AF_UNIX) as connection:
@@ -96,10 +100,14 @@ def _drop_privileges(uid: int, gid: int) -> None:
 
 
 def _start_server(command: list[str], directory: str) -> subprocess.Popen[bytes]:
-    """Start the server and wait until it accepts connections. This process ends when the server ends."""
+    """Start the server and wait until it accepts connections. This process ends when the server
+    ends.
+    """
     environment = {name: os.environ[name] for name in ("PG_GRANDPARENT_PID",) if name in os.environ}
     environment |= {"PATH": "/usr/bin:/bin", "LC_ALL": "C", "TZ": "UTC"}
-    server = subprocess.Popen(command, stdin=subprocess.DEVNULL, cwd="/", env=environment, start_new_session=True)
+    server = subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, cwd="/", env=environment, start_new_session=True
+    )
     while (state := probe(directory)) is not READY:
         if server.poll() is not None:
             sys.exit(1)

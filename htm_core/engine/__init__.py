@@ -1,1 +1,3 @@
-"""The engine of one memory: it joins store, models and working memory; its reads, its log, its groups."""
+"""The engine of one memory: it joins store, models and working memory; its reads, its log, its
+groups.
+"""

@@ -13,4 +13,7 @@ def beginning(
 ) -> list[tuple[str, str]]:
     """The "keys" or "robots" that begin so, each with a few words about it."""
     values = {"owners": list(owners), "begins": begins, "limit": limit}
-    return [(row["value"], row["about"]) for row in connection.execute(load("engine/completions")[kind], values)]
+    return [
+        (row["value"], row["about"])
+        for row in connection.execute(load("engine/completions")[kind], values)
+    ]

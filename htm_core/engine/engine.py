@@ -1,4 +1,6 @@
-"""The engine of one memory: the store, the models, the rules and a working set, joined for the verbs."""
+"""The engine of one memory: the store, the models, the rules and a working set, joined for the
+verbs.
+"""
 
 from __future__ import annotations
 
@@ -70,7 +72,8 @@ def new_id() -> UUID:
 
 
 class Engine:
-    """The state that the operations of one memory share: its owner, database, models, working set and clock.
+    """The state that the operations of one memory share: its owner, database, models, working set
+    and clock.
 
     `lanes` are the kinds of jobs, with their models, that every new node gets.
     """
@@ -132,22 +135,33 @@ class Engine:
         # Whose memories are written, by whom, and the model of their vectors.
         self._writer = {"owner": self.owner, "robot": robot, "model": embedder.name}
         self._preparer = Preparer(
-            owner=self.owner, session=session or "", settings=settings, count=tokens, new_id=new_id, redactor=redactor
+            owner=self.owner,
+            session=session or "",
+            settings=settings,
+            count=tokens,
+            new_id=new_id,
+            redactor=redactor,
         )
 
-    # -- owners and time -----------------------------------------------------------------------------------------------
+    # -- owners and time ---------------------------------------------------------------------------
 
     @property
     def owners(self) -> list[str]:
-        """The owners whose memories are visible: the user, and "", which is what everyone in the tenant shares."""
+        """The owners whose memories are visible: the user, and "", which is what everyone in the
+        tenant shares.
+        """
         return [self.owner, ""] if self.owner else [""]
 
     def owners_of(self, session: str) -> list[str]:
-        """The owners that a named session may have: the user; without one, "" and the session's anonymous user."""
+        """The owners that a named session may have: the user; without one, "" and the session's
+        anonymous user.
+        """
         return [self.owner] if self.owner else ["", anonymous(session)]
 
     def clock(self) -> datetime:
-        """The present time by this memory's clock; raises `InvalidInput` when it has no time zone."""
+        """The present time by this memory's clock; raises `InvalidInput` when it has
+        no time zone.
+        """
         return validation.check_time(self._clock(), what="what clock() answers")
 
     @property
@@ -157,21 +171,31 @@ class Engine:
 
     def time_windows(self, timeframe: TimeframeLike) -> tuple[Window, ...]:
         """The windows of a timeframe, by this memory's clock and calendar; none for None."""
-        return () if timeframe is None else windows_at(timeframe, self.clock(), settings=self.settings)
+        return (
+            () if timeframe is None else windows_at(timeframe, self.clock(), settings=self.settings)
+        )
 
-    # -- transactions --------------------------------------------------------------------------------------------------
+    # -- transactions ------------------------------------------------------------------------------
 
     @contextmanager
     def transaction(
-        self, *, patient: bool = False, everybody: bool = False, also: Sequence[str] = (), now: datetime | None = None,
-        first: First | None = None, alone: bool = False,
-    ) -> Iterator[Connection]:  # fmt: skip
-        """A transaction that sees this tenant only, and in which the rows of tenant, robot and model exist.
+        self,
+        *,
+        patient: bool = False,
+        everybody: bool = False,
+        also: Sequence[str] = (),
+        now: datetime | None = None,
+        first: First | None = None,
+        alone: bool = False,
+    ) -> Iterator[Connection]:
+        """A transaction that sees this tenant only, and in which the rows of tenant, robot and
+        model exist.
 
-        Where there is a wall between users, it lets this memory's owners through, and those of `also`, or `everybody`.
-        One that is `patient` may take any time, such as a backup's; each answer of the server has its limit. What had expired by
-        `now`, by default the present, is hidden. `first` queues what travels with the beginning where that is possible;
-        `alone` says that this is all, and may be done twice.
+        Where there is a wall between users, it lets this memory's owners through, and those of
+        `also`, or `everybody`. One that is `patient` may take any time, such as a backup's; each
+        answer of the server has its limit. What had expired by `now`, by default the present, is
+        hidden. `first` queues what travels with the beginning where that is possible; `alone` says
+        that this is all, and may be done twice.
 
         Raises `DimensionMismatch` when the tenant's vectors are of another model.
         """
@@ -190,27 +214,36 @@ class Engine:
             with begun as connection:
                 if not is_settled:
                     language = self.settings.language
-                    state = tenants.ensure_rows(connection, robot=self.robot, model=name, language=language)
+                    state = tenants.ensure_rows(
+                        connection, robot=self.robot, model=name, language=language
+                    )
                     if state.model not in (None, name):
                         raise DimensionMismatch(
-                            f"expected the model {state.model}, with which the memories of tenant {self.tenant!r} are embedded, "
-                            f"got {name}; open the memory with that one, or change over: htm reembed --embedder {as_option(name)}"
+                            f"expected the model {state.model}, with which the memories of tenant "
+                            f"{self.tenant!r} are embedded, "
+                            f"got {name}; open the memory with that one, or change over: htm "
+                            f"reembed --embedder {as_option(name)}"
                         )
                     if first is not None:
                         first(connection)
                 yield connection
-        except RowsMissing:  # another process has erased the tenant: the next transaction makes its rows again
+        # another process has erased the tenant: the next transaction makes its rows again
+        except RowsMissing:
             self.unsettle()
             raise
         self.database.settled.add(key)
 
     def unsettle(self) -> None:
         """Forget that the rows of this tenant, its robots and its model are there."""
-        self.database.settled.difference_update([key for key in list(self.database.settled) if key[0] == self.tenant])
+        self.database.settled.difference_update(
+            [key for key in list(self.database.settled) if key[0] == self.tenant]
+        )
 
     @contextmanager
     def looking(self, *, everybody: bool) -> Iterator[Connection]:
-        """A transaction that sees what `transaction` does and makes no rows of tenant, robot or model, which may be erased."""
+        """A transaction that sees what `transaction` does and makes no rows of tenant, robot or
+        model, which may be erased.
+        """
         claim = EVERYBODY if everybody else claim_of(self.owner)
         with self.database.transaction(self.tenant, claim=claim, now=self.clock()) as connection:
             yield connection
@@ -228,35 +261,50 @@ class Engine:
         everybody: bool = False,
         now: datetime | None = None,
     ) -> T:
-        """The answer of `work`, which only reads, in a transaction: on a replica where one may answer (`Settings.read_url`).
+        """The answer of `work`, which only reads, in a transaction: on a replica where one may
+        answer (`Settings.read_url`).
 
-        Where a replica fails, `work` is called again on the primary. What it may see is as in `transaction`, and so are the errors.
+        Where a replica fails, `work` is called again on the primary. What it may see is as in
+        `transaction`, and so are the errors.
         """
         if not self._is_settled:
             with self.transaction(patient=patient, everybody=everybody, now=now) as connection:
                 return work(connection)
         claim = EVERYBODY if everybody else claim_of(self.owner)
-        return self.database.reading(self.tenant, work, claim=claim, patient=patient, now=now or self.clock())
+        return self.database.reading(
+            self.tenant, work, claim=claim, patient=patient, now=now or self.clock()
+        )
 
     def read(
-        self, statement: LiteralString, parameters: Mapping[str, Any], *, everybody: bool = False, primary: bool = False
+        self,
+        statement: LiteralString,
+        parameters: Mapping[str, Any],
+        *,
+        everybody: bool = False,
+        primary: bool = False,
     ) -> list[Row]:
-        """The rows of one statement that only reads, as a transaction of its own: in one message there and back.
+        """The rows of one statement that only reads, as a transaction of its own: in one message
+        there and back.
 
-        What it may see is as in `transaction`, and so are the errors. With `primary` no replica is asked.
+        What it may see is as in `transaction`, and so are the errors. With `primary` no replica is
+        asked.
         """
         claim = EVERYBODY if everybody else claim_of(self.owner)
         if not self._is_settled:
             with self.transaction(everybody=everybody) as connection:
                 return connection.execute(statement, parameters).fetchall()
-        return self.database.read(self.tenant, statement, parameters, claim=claim, now=self.clock(), primary=primary)
+        return self.database.read(
+            self.tenant, statement, parameters, claim=claim, now=self.clock(), primary=primary
+        )
 
     def model_changed(self) -> bool:
-        """True if the tenant's vectors were made anew with another model since this memory was opened."""
+        """True if the tenant's vectors were made anew with another model since this memory was
+        opened.
+        """
         with self.transaction() as connection:
             return tenants.active_model(connection) not in (None, self.embedder.name)
 
-    # -- writing -------------------------------------------------------------------------------------------------------
+    # -- writing -----------------------------------------------------------------------------------
 
     def write(
         self,
@@ -270,12 +318,13 @@ class Engine:
     ) -> list[Node | None]:
         """Write drafts in one transaction: plan, commit, apply. Answers with their nodes, in order.
 
-        Planning reserves tokens of working memory and picks who leaves; the commit runs without its lock; then the plan is
-        applied, or released on an error. With `wordless` a message may have nothing to search in it, and gets no node.
-        Without `hold` nothing new comes into working memory. What is attached to drafts is written after them all; it is not in the
-        answer, and does not come into working memory. So many of the first as `retold` says were said elsewhere before.
-        `before` and `after` run in the same transaction, once more when it is tried again; an exception of theirs undoes
-        everything.
+        Planning reserves tokens of working memory and picks who leaves; the commit runs without its
+        lock; then the plan is applied, or released on an error. With `wordless` a message may have
+        nothing to search in it, and gets no node. Without `hold` nothing new comes into working
+        memory. What is attached to drafts is written after them all; it is not in the answer, and
+        does not come into working memory. So many of the first as `retold` says were said elsewhere
+        before. `before` and `after` run in the same transaction, once more when it is tried again;
+        an exception of theirs undoes everything.
         """
         now = self.clock()
         seconds = now.timestamp()
@@ -287,17 +336,29 @@ class Engine:
             entries = self._with_vectors(entries)
         working = self.working  # the same to the end, even if the robot joins a group meanwhile
         memory = working.load(now=seconds)
-        held = [entry for entry in last_said(entries[:answered]) if entry.node is not None] if hold else []
+        held = (
+            [entry for entry in last_said(entries[:answered]) if entry.node is not None]
+            if hold
+            else []
+        )
         plan = memory.plan(
-            [_item_of_entry(memory, entry, seconds, place=place) for place, entry in enumerate(held)], now=seconds
+            [
+                _item_of_entry(memory, entry, seconds, place=place)
+                for place, entry in enumerate(held)
+            ],
+            now=seconds,
         )
         outcome, change = self._commit(entries, working, plan, before=before, after=after)
         self._take_over(outcome, working, working.apply(plan, change, now=seconds), now=now)
         if self._embed_now and self.settings.supersession is not None and len(entries) <= FEW:
-            self._compare_now(self.tenant, [each.node for each in outcome.written if each.node is not None])
+            self._compare_now(
+                self.tenant, [each.node for each in outcome.written if each.node is not None]
+            )
         self.emit("remember", count=len(entries), new=sum(each.is_new for each in outcome.written))
         return [
-            replace(outcome.nodes[each.node], is_new=each.is_new) if each.node in outcome.nodes else None
+            replace(outcome.nodes[each.node], is_new=each.is_new)
+            if each.node in outcome.nodes
+            else None
             for each in outcome.written[:answered]
         ]
 
@@ -310,25 +371,39 @@ class Engine:
         before: Before | None,
         after: After | None,
     ) -> tuple[Outcome, SetChange | None]:
-        """Write entries and a plan of working memory in one transaction; the plan is released where that fails."""
+        """Write entries and a plan of working memory in one transaction; the plan is released where
+        that fails.
+        """
         memory = working.memory
         # Of an import that comes again all would be sent in vain.
-        at_once = before is None and (len(entries) <= FEW or all(entry.external_id is None for entry in entries))
+        at_once = before is None and (
+            len(entries) <= FEW or all(entry.external_id is None for entry in entries)
+        )
 
         def transaction() -> tuple[Outcome, SetChange | None]:
             working.await_writing(plan)
             begun: list[Begun] = []
 
             def begin(connection: Connection) -> None:
-                """Write what is new with the beginning of the transaction, which may begin once more on another connection."""
-                known = {each.node for each in entries if each.node is not None and str(each.node) in memory}
+                """Write what is new with the beginning of the transaction, which may begin once
+                more on another connection.
+                """
+                known = {
+                    each.node
+                    for each in entries
+                    if each.node is not None and str(each.node) in memory
+                }
                 begun[:] = [begin_write(connection, entries, **self._writer, seem_known=known)]
 
             with self.transaction(first=begin if at_once else None) as connection:
                 if before is not None:
                     before(connection)
-                outcome = write(connection, entries, **self._writer, begun=begun[0] if begun else None)
-                change = working.write(connection, plan, live=outcome.live, dead=sorted(outcome.dead))
+                outcome = write(
+                    connection, entries, **self._writer, begun=begun[0] if begun else None
+                )
+                change = working.write(
+                    connection, plan, live=outcome.live, dead=sorted(outcome.dead)
+                )
                 self._queue_jobs(connection, entries, outcome.written)
                 if after is not None:
                     after(connection, outcome.written)
@@ -336,22 +411,35 @@ class Engine:
 
         try:
             # With an id it is the same mention: said twice, nothing changes.
-            return retry_transaction(transaction, repeatable=all(entry.external_id is not None for entry in entries))
+            return retry_transaction(
+                transaction, repeatable=all(entry.external_id is not None for entry in entries)
+            )
         except BaseException:
             memory.release(plan)
             raise
 
-    def _queue_jobs(self, connection: Connection, entries: Sequence[Entry], written: Sequence[WrittenEntry]) -> None:
+    def _queue_jobs(
+        self, connection: Connection, entries: Sequence[Entry], written: Sequence[WrittenEntry]
+    ) -> None:
         """Queue the jobs of new nodes, and go with the commit.
 
-        What has its vectors already is compared with what was said before; all others are when they get theirs.
+        What has its vectors already is compared with what was said before; all others are when they
+        get theirs.
         """
         made = [each.node for each in written if each.is_new and each.node is not None]
         for kind, model in self._lanes:
-            jobs.enqueue(connection, sorted(set(made)), kind=kind, model=model, bulk=len(made) > FEW)
+            jobs.enqueue(
+                connection, sorted(set(made)), kind=kind, model=model, bulk=len(made) > FEW
+            )
         if self.settings.supersession is not None and len(entries) <= FEW:
-            embedded = {entry.node for entry in entries if entry.pieces and None not in entry.vectors}
-            ready = [each.node for each in written if each.node and (each.said_again or each.node in embedded)]
+            embedded = {
+                entry.node for entry in entries if entry.pieces and None not in entry.vectors
+            }
+            ready = [
+                each.node
+                for each in written
+                if each.node and (each.said_again or each.node in embedded)
+            ]
             jobs.enqueue(connection, ready, kind="supersede")
         if self.database.growth.grew(self.tenant, len(made)):
             jobs.enqueue_count(connection)
@@ -359,7 +447,9 @@ class Engine:
     def _take_over(
         self, outcome: Outcome, working: WorkingSet, evictions: Sequence[Eviction], *, now: datetime
     ) -> None:
-        """Bring what this process knows up to date with what was written, and wake those that work on it."""
+        """Bring what this process knows up to date with what was written, and wake those that work
+        on it.
+        """
         seconds, memory = now.timestamp(), working.memory
         for node in outcome.nodes.values():
             item = memory.get(node.id)
@@ -387,7 +477,9 @@ class Engine:
         self.wake()
 
     def _with_vectors(self, entries: list[Entry]) -> list[Entry]:
-        """Entries with the vectors of their passages. Where the model fails they stay without, and get a job instead."""
+        """Entries with the vectors of their passages. Where the model fails they stay without, and
+        get a job instead.
+        """
         missing = [
             (place, entry.content[piece.starts : piece.stops])
             for place, entry in enumerate(entries)
@@ -399,14 +491,16 @@ class Engine:
         with suppress(ModelError):
             # So that a model that hangs is noticed after one of them.
             for at in range(0, len(missing), EMBEDDED_AT_ONCE):
-                answers += self.embedder.documents([text for _, text in missing[at : at + EMBEDDED_AT_ONCE]])
+                answers += self.embedder.documents(
+                    [text for _, text in missing[at : at + EMBEDDED_AT_ONCE]]
+                )
         for (place, _), answer in zip(missing, answers, strict=False):
             vectors = list(entries[place].vectors)
             vectors[vectors.index(None)] = answer
             entries[place] = replace(entries[place], vectors=tuple(vectors))
         return entries
 
-    # -- working memory ------------------------------------------------------------------------------------------------
+    # -- working memory ----------------------------------------------------------------------------
 
     def working_memory(self) -> WorkingMemory:
         """The robot's working memory, brought up to date with its table."""
@@ -421,10 +515,11 @@ class Engine:
     def hold(self, hits: Sequence[Hit]) -> None:
         """Put recalled nodes into working memory, and count the access.
 
-        The caller waits for no commit: the table has it a moment later. It has it at once where others go by the table, in a
-        group, and where this process may stop when it has replied, with `embed="now"`. When not all hits fit, rank decides which of
-        them are held, whichever were held before. The best hit has the latest access, each worse one a microsecond before it: so
-        the most recent item is the best hit.
+        The caller waits for no commit: the table has it a moment later. It has it at once where
+        others go by the table, in a group, and where this process may stop when it has replied,
+        with `embed="now"`. When not all hits fit, rank decides which of them are held, whichever
+        were held before. The best hit has the latest access, each worse one a microsecond before
+        it: so the most recent item is the best hit.
         """
         now = self.clock()
         seconds = now.timestamp()
@@ -447,18 +542,23 @@ class Engine:
         self.working, self.group = working, group
 
     def drop(self, ids: Sequence[UUID]) -> None:
-        """Take nodes that were hidden or erased out of every working memory that this process holds of the tenant."""
+        """Take nodes that were hidden or erased out of every working memory that this process holds
+        of the tenant.
+        """
         if ids:
             self.forgot()
         for open_set in open_sets(self.database, self.tenant):
             open_set.drop([str(id) for id in ids])
 
     def forgot(self) -> None:
-        """Note that something of the tenant was hidden or erased: what this process has read of it is read again."""
+        """Note that something of the tenant was hidden or erased: what this process has read of it
+        is read again.
+        """
         self.database.forgettings[self.tenant] += 1
 
     def empty(self, *, owner: str | None, session: str | None) -> None:
-        """Empty this process's working memories of an owner, or of one of its sessions, after their rows were erased.
+        """Empty this process's working memories of an owner, or of one of its sessions, after their
+        rows were erased.
 
         None for both is everybody's in the tenant.
         """
@@ -468,12 +568,14 @@ class Engine:
                 open_set.drop([item.id for item in open_set.memory.items])
 
     def catch_up_everywhere(self) -> None:
-        """Bring every working memory that this process holds of the tenant up to date with its table."""
+        """Bring every working memory that this process holds of the tenant up to date with its
+        table.
+        """
         now = self.clock().timestamp()
         for open_set in open_sets(self.database, self.tenant):
             open_set.catch_up(now=now)
 
-    # -- observers -----------------------------------------------------------------------------------------------------
+    # -- observers ---------------------------------------------------------------------------------
 
     def report(self, evictions: Sequence[Eviction]) -> None:
         """Give the receipts of evictions to `on_evict`, and emit an event for them."""
@@ -492,7 +594,9 @@ class Engine:
 
     @staticmethod
     def _call(observer: Callable[[Any], None] | None, what: Eviction | Event) -> None:
-        """Call an observer. An error of its own is logged only, since what it observes has happened already."""
+        """Call an observer. An error of its own is logged only, since what it observes has happened
+        already.
+        """
         try:
             if observer is not None:
                 observer(what)
@@ -529,7 +633,9 @@ def _item_of_hit(hit: Hit, now: float) -> Item:
 
 
 def _item_of_entry(memory: WorkingMemory, entry: Entry, now: float, *, place: int) -> Item:
-    """The item of an entry; without an importance of its own it keeps the one that working memory has."""
+    """The item of an entry; without an importance of its own it keeps the one that working memory
+    has.
+    """
     importance = entry.importance
     if importance is None:
         item = memory.get(str(entry.node))

@@ -1,4 +1,6 @@
-"""Fresh nodes: what this process has just written, and whose vectors are made before those of everything else."""
+"""Fresh nodes: what this process has just written, and whose vectors are made before those of
+everything else.
+"""
 
 from __future__ import annotations
 
@@ -26,11 +28,13 @@ class FreshNode:
 
 
 class FreshNodes:
-    """The nodes that this process wrote a moment ago and that have no vectors yet, as far as it knows.
+    """The nodes that this process wrote a moment ago and that have no vectors yet, as far as it
+    knows.
 
-    A hint, never the truth: the truth is the table of jobs, and what is forgotten here is done in its turn. The worker
-    takes each node once. A node stays visible to `recall` until somebody says that it has its vectors. Whoever makes them
-    says so before, so that no two threads embed the same text.
+    A hint, never the truth: the truth is the table of jobs, and what is forgotten here is done in
+    its turn. The worker takes each node once. A node stays visible to `recall` until somebody says
+    that it has its vectors. Whoever makes them says so before, so that no two threads embed the
+    same text.
     """
 
     def __init__(self) -> None:
@@ -41,10 +45,14 @@ class FreshNodes:
         """Start empty in a forked child: the nodes are the parent's."""
         self._lock = threading.Lock()
         self._let_go = threading.Condition(self._lock)
-        self._at_work: set[tuple[str, UUID]] = set()  # the nodes whose vectors somebody is making, with their tenant
+        # the nodes whose vectors somebody is making, with their tenant
+        self._at_work: set[tuple[str, UUID]] = set()
         self._serial = itertools.count()
-        # By tenant and owner: the nodes without vectors with their place in time, and those that no worker has taken yet.
-        self._waiting: OrderedDict[tuple[str, str], dict[UUID, tuple[int, FreshNode]]] = OrderedDict()
+        # By tenant and owner: the nodes without vectors with their place in time, and those that no
+        # worker has taken yet.
+        self._waiting: OrderedDict[tuple[str, str], dict[UUID, tuple[int, FreshNode]]] = (
+            OrderedDict()
+        )
         self._untaken: OrderedDict[tuple[str, str], list[FreshNode]] = OrderedDict()
 
     def __bool__(self) -> bool:
@@ -67,10 +75,11 @@ class FreshNodes:
                 self._untaken.pop(oldest, None)
 
     def take(self, limit: int) -> list[FreshNode]:
-        """Up to `limit` nodes that nobody has taken yet, to make their vectors and then let go of them.
+        """Up to `limit` nodes that nobody has taken yet, to make their vectors and then let go of
+        them.
 
-        The owners take turns, and of each the newest comes first. What a recall is at work on is left out: if it fails, the node's
-        job is done in its turn.
+        The owners take turns, and of each the newest comes first. What a recall is at work on is
+        left out: if it fails, the node's job is done in its turn.
         """
         taken: list[FreshNode] = []
         with self._lock:
@@ -79,16 +88,25 @@ class FreshNodes:
                 node = nodes.pop()
                 if nodes:
                     self._untaken[key] = nodes
-                if node.id in self._waiting.get(key, ()) and (node.tenant, node.id) not in self._at_work:
+                if (
+                    node.id in self._waiting.get(key, ())
+                    and (node.tenant, node.id) not in self._at_work
+                ):
                     taken.append(node)
             self._at_work.update((node.tenant, node.id) for node in taken)
         return taken
 
     def claim(self, tenant: str, ids: Iterable[UUID]) -> list[UUID]:
-        """Those of these nodes that still have no vectors and that nobody is at work on; the caller lets go of them."""
+        """Those of these nodes that still have no vectors and that nobody is at work on; the caller
+        lets go of them.
+        """
         with self._lock:
             waiting = [nodes for key, nodes in self._waiting.items() if key[0] == tenant]
-            mine = [id for id in ids if (tenant, id) not in self._at_work and any(id in nodes for nodes in waiting)]
+            mine = [
+                id
+                for id in ids
+                if (tenant, id) not in self._at_work and any(id in nodes for nodes in waiting)
+            ]
             self._at_work.update((tenant, id) for id in mine)
         return mine
 
@@ -104,8 +122,12 @@ class FreshNodes:
         with self._lock:
             return self._let_go.wait_for(lambda: wanted.isdisjoint(self._at_work), timeout=seconds)
 
-    def visible(self, tenant: str, owners: Sequence[str] | None, *, model: str, limit: int) -> list[FreshNode]:
-        """The newest nodes of these owners, or of the whole tenant, that have no vectors yet, taken or not; newest first."""
+    def visible(
+        self, tenant: str, owners: Sequence[str] | None, *, model: str, limit: int
+    ) -> list[FreshNode]:
+        """The newest nodes of these owners, or of the whole tenant, that have no vectors yet, taken
+        or not; newest first.
+        """
         if not self._waiting:  # without the lock: nearly always there is nothing
             return []
         with self._lock:

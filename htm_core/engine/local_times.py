@@ -1,6 +1,7 @@
 """Times as a person reads them: in the time zone of the memory, since a model is shown their dates.
 
-What is said at half past eleven at night in Lisbon is of that day there, and of the next one in UTC.
+What is said at half past eleven at night in Lisbon is of that day there, and of the next one in
+UTC.
 """
 
 from __future__ import annotations
@@ -15,12 +16,20 @@ from ..base.types import Hit, Mention, Supersession
 
 def local_hits(hits: Sequence[Hit], zone: tzinfo) -> list[Hit]:
     """Hits whose mentions and changes have their times in a zone. They are the same moments."""
-    return list(hits) if _is_utc(zone, datetime.now(UTC).date()) else [_local_hit(hit, zone) for hit in hits]
+    return (
+        list(hits)
+        if _is_utc(zone, datetime.now(UTC).date())
+        else [_local_hit(hit, zone) for hit in hits]
+    )
 
 
 def local_mentions(mentions: Sequence[Mention], zone: tzinfo) -> list[Mention]:
     """Mentions with the times at which they were said in a zone."""
-    return list(mentions) if _is_utc(zone, datetime.now(UTC).date()) else [_local(each, zone) for each in mentions]
+    return (
+        list(mentions)
+        if _is_utc(zone, datetime.now(UTC).date())
+        else [_local(each, zone) for each in mentions]
+    )
 
 
 @lru_cache(maxsize=8)  # each recall asks

@@ -47,7 +47,9 @@ class Entered:
 
 @verbs("htm.log")
 class Log(Handle):
-    """The messages of a session. Clearing or replacing the log changes this record, and long-term memory only with `forget`."""
+    """The messages of a session. Clearing or replacing the log changes this record, and long-term
+    memory only with `forget`.
+    """
 
     def __init__(self, engine: Engine, session: str) -> None:
         self._engine = engine
@@ -55,36 +57,48 @@ class Log(Handle):
 
     @property
     def redactor(self) -> Redactor | None:
-        """Redactor that takes secrets out of messages before they are stored; None where nothing does."""
+        """Redactor that takes secrets out of messages before they are stored; None where nothing
+        does.
+        """
         return self._engine.redactor
 
     def append(self, messages: Sequence[Message], *, retold: int = 0) -> list[Mention]:
         """Add messages; answers with their mentions, in order.
 
-        So many of the first as `retold` says are the history of a conversation that was held elsewhere, such as a copied one: what
-        the same speaker said in the same words in another session is then the same saying.
+        So many of the first as `retold` says are the history of a conversation that was held
+        elsewhere, such as a copied one: what the same speaker said in the same words in another
+        session is then the same saying.
 
-        Each is a `Draft` or a mapping of `remember`'s arguments. Here content may be empty: such a message has no node, and its
-        `payload` keeps it exactly. A message with an id that the session knows is the same message, and comes to the end of the log
-        if it had left it. What is `attached` to it is written with it, found by recall, and in no answer of the log.
+        Each is a `Draft` or a mapping of `remember`'s arguments. Here content may be empty: such a
+        message has no node, and its `payload` keeps it exactly. A message with an id that the
+        session knows is the same message, and comes to the end of the log if it had left it. What
+        is `attached` to it is written with it, found by recall, and in no answer of the log.
         """
         answer = Entered()
         self._say(messages, answer, retold=validation.check_whole(retold, what="retold"))
         return answer.mentions()
 
     def tail(self, n: int | None = None, *, tokens: int | None = None) -> list[Mention]:
-        """The last `n` messages, or as many of the last ones as fit `tokens`, oldest first; all of them when neither is given."""
+        """The last `n` messages, or as many of the last ones as fit `tokens`, oldest first; all of
+        them when neither is given.
+        """
         if n is not None and (isinstance(n, bool) or not isinstance(n, int) or n < 0):
             raise InvalidInput(f"expected n to be a whole number, 0 or more, got {n!r}")
         latest = [mention for _, mention in self.entries(n)] if n != 0 else []
         return latest if tokens is None else self._fitting(latest, tokens)
 
     def entries(
-        self, n: int | None = None, *, archived: bool | None = None, forgotten: bool = False, lead: bool = False
+        self,
+        n: int | None = None,
+        *,
+        archived: bool | None = None,
+        forgotten: bool = False,
+        lead: bool = False,
     ) -> list[tuple[str | None, Mention]]:
-        """The last `n` messages with the ids that their callers gave them, or None. `archived` keeps only the archived ones, or
-        only the others. `forgotten` adds those that were forgotten and not yet purged, so that they are known again. `lead` adds
-        the system messages with which the log begins.
+        """The last `n` messages with the ids that their callers gave them, or None. `archived`
+        keeps only the archived ones, or only the others. `forgotten` adds those that were forgotten
+        and not yet purged, so that they are known again. `lead` adds the system messages with which
+        the log begins.
         """
         read = partial(self._engine.read, primary=True)
         whose = {"owner": self._engine.owner, "session": self.session}
@@ -93,21 +107,28 @@ class Log(Handle):
             return last
         known = {mention.id for _, mention in last}
         first = mentions.beginning(read, **whose, limit=MOST_LEADING)
-        opening = takewhile(lambda entry: entry[1].role == "system" and entry[1].id not in known, first)
+        opening = takewhile(
+            lambda entry: entry[1].role == "system" and entry[1].id not in known, first
+        )
         return [*opening, *last]
 
     def archive(self, messages: Sequence[Mention]) -> list[Mention]:
-        """Mark messages as archived, for callers that read the log as a queue. They stay in it. Answers with those newly marked."""
+        """Mark messages as archived, for callers that read the log as a queue. They stay in it.
+        Answers with those newly marked.
+        """
         return self._marked(mentions.archive, messages)
 
     def remove(self, messages: Sequence[Mention], *, forget: bool = False) -> list[Mention]:
         """Remove messages from the log. Answers with those that were in it.
 
-        Long-term memory keeps them, unless `forget` is given: then they leave recall, too, as with `replace`.
+        Long-term memory keeps them, unless `forget` is given: then they leave recall, too, as with
+        `replace`.
         """
         gone: list[UUID] = []
 
-        def drop(connection: Connection, ids: Sequence[UUID], *, owner: str, session: str) -> set[UUID]:
+        def drop(
+            connection: Connection, ids: Sequence[UUID], *, owner: str, session: str
+        ) -> set[UUID]:
             """Remove them, and forget what was removed if that is wanted."""
             removed = mentions.drop_from_log(connection, ids, owner=owner, session=session)
             gone[:] = self._forget(connection, removed) if forget else ()
@@ -122,10 +143,11 @@ class Log(Handle):
 
             log.replace(edited, forget=True)  # what was edited away is no longer found
 
-        With `forget`, the messages that leave the log are forgotten: they leave recall, the timeline and working memory.
-        A message with an id that was forgotten comes back, so that an edit is undone by replacing again; `Memory.restore` brings
-        others back until `purge` deletes them. The same words stay where somebody has said them elsewhere.
-        Without it, long-term memory keeps them.
+        With `forget`, the messages that leave the log are forgotten: they leave recall, the
+        timeline and working memory. A message with an id that was forgotten comes back, so that an
+        edit is undone by replacing again; `Memory.restore` brings others back until `purge` deletes
+        them. The same words stay where somebody has said them elsewhere. Without it, long-term
+        memory keeps them.
         """
         places = self._places(messages)
         answer = Entered()
@@ -134,7 +156,9 @@ class Log(Handle):
 
         def clear(connection: Connection) -> None:
             before.clear()
-            before.update(mentions.clear_log(connection, owner=self._engine.owner, session=self.session))
+            before.update(
+                mentions.clear_log(connection, owner=self._engine.owner, session=self.session)
+            )
 
         def place(connection: Connection, written: list[WrittenEntry]) -> None:
             fresh = iter(written)
@@ -160,7 +184,9 @@ class Log(Handle):
 
     def _checked(self, messages: Sequence[Message]) -> Sequence[Message]:
         validation.check_several(messages, what="messages")
-        return validation.check_count(messages, what="messages", most=self._engine.settings.max_drafts)
+        return validation.check_count(
+            messages, what="messages", most=self._engine.settings.max_drafts
+        )
 
     def _say(self, messages: Sequence[Message], answer: Entered, *, retold: int) -> None:
         gone: list[UUID] = []
@@ -179,15 +205,21 @@ class Log(Handle):
     def _here(self, message: Message) -> Draft:
         draft = validation.as_draft(message)
         if draft.session not in (None, self.session):
-            raise InvalidInput(f"expected a message of session {self.session!r}, got one of {draft.session!r}")
+            raise InvalidInput(
+                f"expected a message of session {self.session!r}, got one of {draft.session!r}"
+            )
         return replace(draft, session=self.session)
 
     def _places(self, messages: Sequence[Message]) -> list[UUID | Draft]:
-        """For each message its mention in the log, else the draft to write. A mention is used once."""
+        """For each message its mention in the log, else the draft to write. A mention
+        is used once.
+        """
         kept: defaultdict[tuple[object, ...], deque[UUID]] = defaultdict(deque)
         for name, mention in self.entries():
             if name is None:
-                kept[mention.role, mention.name, mention.content, mention.payload].append(UUID(mention.id))
+                kept[mention.role, mention.name, mention.content, mention.payload].append(
+                    UUID(mention.id)
+                )
         places: list[UUID | Draft] = []
         for draft in map(self._here, self._checked(messages)):
             redacted = redact_draft(draft, self._engine.redactor)
@@ -204,31 +236,48 @@ class Log(Handle):
         for attempt in attempts():
             with attempt, self._engine.transaction() as connection:
                 done = mark(
-                    connection, [UUID(each.id) for each in messages], owner=self._engine.owner, session=self.session
+                    connection,
+                    [UUID(each.id) for each in messages],
+                    owner=self._engine.owner,
+                    session=self.session,
                 )
         return [each for each in messages if UUID(each.id) in done]
 
     def _forget(self, connection: Connection, ids: Iterable[UUID]) -> list[UUID]:
-        """Forget these mentions and what came with them; answers with the nodes that nobody mentions any more."""
+        """Forget these mentions and what came with them; answers with the nodes that nobody
+        mentions any more.
+        """
         engine, chosen = self._engine, list(ids)
         every = {*chosen, *self._attached(connection, chosen)}
         return forgetting.forget_mentions(
             connection, sorted(every), owner=engine.owner, by=engine.robot, at=engine.clock()
         )
 
-    def _detach(self, connection: Connection, drafts: Sequence[Draft], written: Sequence[WrittenEntry]) -> list[UUID]:
-        """Forget what came with messages before they were changed under their ids, and does no longer."""
+    def _detach(
+        self, connection: Connection, drafts: Sequence[Draft], written: Sequence[WrittenEntry]
+    ) -> list[UUID]:
+        """Forget what came with messages before they were changed under their ids, and does no
+        longer.
+        """
         messages, attached = written[: len(drafts)], written[len(drafts) :]
         stale = self._attached(
-            connection, [each.mention for each in messages if each.changed], kept=[each.mention for each in attached]
+            connection,
+            [each.mention for each in messages if each.changed],
+            kept=[each.mention for each in attached],
         )
         engine = self._engine
-        gone = forgetting.forget_mentions(connection, stale, owner=engine.owner, by=engine.robot, at=engine.clock())
+        gone = forgetting.forget_mentions(
+            connection, stale, owner=engine.owner, by=engine.robot, at=engine.clock()
+        )
         mentions.detach(connection, stale)
         return gone
 
-    def _attached(self, connection: Connection, ids: Sequence[UUID], *, kept: Sequence[UUID] = ()) -> list[UUID]:
-        return mentions.attached(connection, ids, owner=self._engine.owner, session=self.session, kept=kept)
+    def _attached(
+        self, connection: Connection, ids: Sequence[UUID], *, kept: Sequence[UUID] = ()
+    ) -> list[UUID]:
+        return mentions.attached(
+            connection, ids, owner=self._engine.owner, session=self.session, kept=kept
+        )
 
     def _fitting(self, candidates: list[Mention], tokens: int) -> list[Mention]:
         kept: list[Mention] = []

@@ -1,4 +1,6 @@
-"""Reads that rank nothing: by id or key, page by page, along the timeline, by who said it, and counts."""
+"""Reads that rank nothing: by id or key, page by page, along the timeline, by who said it, and
+counts.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,17 @@ from ..base import validation
 from ..base.errors import DatabaseUnavailable, NotFound
 from ..base.filters.filters import compile_where
 from ..base.identity import ANONYMOUS, looks_like_id
-from ..base.types import Mention, Node, Robot, SpanCounts, Stats, TenantSize, TenantSizes, TimeframeLike, UserSizes
+from ..base.types import (
+    Mention,
+    Node,
+    Robot,
+    SpanCounts,
+    Stats,
+    TenantSize,
+    TenantSizes,
+    TimeframeLike,
+    UserSizes,
+)
 from ..db import jobs, tenants
 from ..db.database import Connection, Row
 from ..text.tags import normalize_all
@@ -47,7 +59,9 @@ def get(engine: Engine, id_or_key: str, *, as_of: datetime | None = None) -> Nod
 
 
 def _get_now(engine: Engine, id_or_key: str) -> dict[UUID, Node]:
-    """The node that is meant now. A key that was revised between its look-up and that of its node is looked up again."""
+    """The node that is meant now. A key that was revised between its look-up and that of its node
+    is looked up again.
+    """
 
     def work(connection: Connection) -> dict[UUID, Node]:
         """Read it in one transaction."""
@@ -55,7 +69,11 @@ def _get_now(engine: Engine, id_or_key: str) -> dict[UUID, Node]:
         for _ in range(LOOK_UPS):
             node = find(engine, connection, id_or_key)
             by_id = nodes.read(connection.fetch, [node], owners=engine.owners) if node else {}
-            if node is None or looks_like_id(id_or_key) or any(each.version is not None for each in by_id.values()):
+            if (
+                node is None
+                or looks_like_id(id_or_key)
+                or any(each.version is not None for each in by_id.values())
+            ):
                 break
         return by_id
 
@@ -86,7 +104,9 @@ def history(engine: Engine, key: str) -> list[Node]:
         """Read it in one transaction."""
         versions = keys.history(connection, name, owners=engine.owners)
         by_id = nodes.read(connection.fetch, [node for node, _ in versions], owners=engine.owners)
-        return [replace(by_id[node], version=version) for node, version in versions if node in by_id]
+        return [
+            replace(by_id[node], version=version) for node, version in versions if node in by_id
+        ]
 
     return engine.reading(work)
 
@@ -97,20 +117,30 @@ def robots(engine: Engine) -> list[Robot]:
 
 
 def users(engine: Engine, *, first: int = 0, limit: int = 100) -> UserSizes:
-    """Return what users of the tenant have, those with the most messages first, from place `first` on. It counts all messages."""
-    return engine.reading(lambda connection: tenants.users(connection, first=first, limit=limit), everybody=True)
+    """Return what users of the tenant have, those with the most messages first, from place `first`
+    on. It counts all messages.
+    """
+    return engine.reading(
+        lambda connection: tenants.users(connection, first=first, limit=limit), everybody=True
+    )
 
 
 def named_users(engine: Engine, *, limit: int) -> list[str]:
-    """The names of some users of the tenant who have memories. Raises `StorageError` where this login may not see them."""
-    return engine.reading(lambda connection: mentions.named_users(connection, limit=limit), everybody=True)
+    """The names of some users of the tenant who have memories. Raises `StorageError` where this
+    login may not see them.
+    """
+    return engine.reading(
+        lambda connection: mentions.named_users(connection, limit=limit), everybody=True
+    )
 
 
 def tenant_sizes(engine: Engine, *, after: str | None = None, limit: int = 100) -> TenantSizes:
-    """Count what the tenants of the whole installation have, in all cells, in the order of their names, those after one.
+    """Count what the tenants of the whole installation have, in all cells, in the order of their
+    names, those after one.
 
-    It asks as a worker, so only somebody who operates the installation may be shown it. Raises `StorageError` where this login
-    has not the workers' role, and `DatabaseUnavailable` where home does not answer.
+    It asks as a worker, so only somebody who operates the installation may be shown it. Raises
+    `StorageError` where this login has not the workers' role, and `DatabaseUnavailable` where home
+    does not answer.
     """
     sizes: list[TenantSize] = []
     unasked: list[str] = []
@@ -129,24 +159,41 @@ def tenant_sizes(engine: Engine, *, after: str | None = None, limit: int = 100) 
     if len(cells) == 1:
         return here
     # While a tenant moves, a part of it is in another cell, too.
-    largest = {each.tenant: each for each in sorted(sizes, key=lambda size: size.nodes + size.mentions)}
+    largest = {
+        each.tenant: each for each in sorted(sizes, key=lambda size: size.nodes + size.mentions)
+    }
     with engine.database.transaction("", role="htm_worker") as connection:
         names = tenants.in_order(connection, list(largest))
-    return TenantSizes([largest[name] for name in names[:limit]], total - (len(sizes) - len(largest)), tuple(unasked))
+    return TenantSizes(
+        [largest[name] for name in names[:limit]],
+        total - (len(sizes) - len(largest)),
+        tuple(unasked),
+    )
 
 
 def growth(engine: Engine, *, unit: str, limit: int) -> list[SpanCounts]:
-    """Count what was said in the latest days, weeks or months of this owner, by its time zone, oldest first."""
+    """Count what was said in the latest days, weeks or months of this owner, by its time zone,
+    oldest first.
+    """
     zone = getattr(engine.timezone, "key", None) or "UTC"
     return engine.reading(
-        lambda connection: tenants.growth(connection, owners=engine.owners, unit=unit, zone=zone, limit=limit)
+        lambda connection: tenants.growth(
+            connection, owners=engine.owners, unit=unit, zone=zone, limit=limit
+        )
     )
 
 
 def page(
-    engine: Engine, *, tags: Sequence[str] | None, where: Mapping[str, Any] | None, limit: int, after: str | None
+    engine: Engine,
+    *,
+    tags: Sequence[str] | None,
+    where: Mapping[str, Any] | None,
+    limit: int,
+    after: str | None,
 ) -> list[Node]:
-    """One page of nodes, newest first; raises `NotFound` when the node that it follows was erased."""
+    """One page of nodes, newest first; raises `NotFound` when the node that it follows
+    was erased.
+    """
     compiled = compile_where(where)
     cursor = None if after is None else validation.check_id(after, what="after")
 
@@ -181,7 +228,9 @@ def timeline(
     forgotten: bool,
     as_of: datetime | None = None,
 ) -> list[Mention]:
-    """Mentions, oldest first: the latest, or those before or after one; raises `NotFound` when that one was erased."""
+    """Mentions, oldest first: the latest, or those before or after one; raises `NotFound` when that
+    one was erased.
+    """
     windows = engine.time_windows(timeframe)
     owners = engine.owners if session is None else engine.owners_of(session)
     owner_prefix = None if engine.owner else ANONYMOUS
@@ -193,7 +242,9 @@ def timeline(
     def work(connection: Connection) -> list[Mention]:
         """Read it in one transaction."""
         if ids:
-            known = mentions.existing(connection, list(ids.values()), owners=owners, owner_prefix=owner_prefix)
+            known = mentions.existing(
+                connection, list(ids.values()), owners=owners, owner_prefix=owner_prefix
+            )
             for what, id in ids.items():
                 if id not in known:
                     raise _gone(what, id)
@@ -218,18 +269,30 @@ def sessions(engine: Engine) -> list[str]:
     """The sessions of this owner that have a log; without a user also those of anonymous users."""
     others = None if engine.owner else ANONYMOUS + "%"
     return engine.reading(
-        lambda connection: mentions.logged_sessions(connection, owner=engine.owner, owner_pattern=others)
+        lambda connection: mentions.logged_sessions(
+            connection, owner=engine.owner, owner_pattern=others
+        )
     )
 
 
 def latest_sessions(engine: Engine, *, limit: int) -> list[tuple[str, datetime]]:
-    """The sessions in which something was said last, and when; the latest first, without those of files."""
-    return engine.reading(lambda connection: mentions.latest_sessions(connection, owners=engine.owners, limit=limit))
+    """The sessions in which something was said last, and when; the latest first, without those of
+    files.
+    """
+    return engine.reading(
+        lambda connection: mentions.latest_sessions(connection, owners=engine.owners, limit=limit)
+    )
 
 
-def session_titles(engine: Engine, sessions: Sequence[str]) -> dict[str, tuple[str | None, str | None]]:
-    """Of each session its stored title and what a user said first in it; None where there is none."""
-    return engine.reading(lambda connection: mentions.session_titles(connection, sessions, owners=engine.owners))
+def session_titles(
+    engine: Engine, sessions: Sequence[str]
+) -> dict[str, tuple[str | None, str | None]]:
+    """Of each session its stored title and what a user said first in it; None where
+    there is none.
+    """
+    return engine.reading(
+        lambda connection: mentions.session_titles(connection, sessions, owners=engine.owners)
+    )
 
 
 def who_said(engine: Engine, text: str) -> list[Mention]:
@@ -246,11 +309,15 @@ def who_said(engine: Engine, text: str) -> list[Mention]:
 
 def mentions_of_node(engine: Engine, node_id: str) -> list[Mention]:
     """Every mention of a node, newest first."""
-    return engine.reading(lambda connection: mentions.of_nodes(connection, [UUID(node_id)], owners=engine.owners))
+    return engine.reading(
+        lambda connection: mentions.of_nodes(connection, [UUID(node_id)], owners=engine.owners)
+    )
 
 
 def stats(engine: Engine, *, breakers: Mapping[str, str]) -> Stats:
-    """Counts of what an owner sees, of working memory and of pending jobs; `breakers` are those of this process's models."""
+    """Counts of what an owner sees, of working memory and of pending jobs; `breakers` are those of
+    this process's models.
+    """
     working = engine.working_memory()
     with engine.transaction() as connection:
         row = tenants.statistics(connection, owners=engine.owners)
@@ -289,7 +356,8 @@ def _cursor(cursor: Cursor, *, what: str) -> UUID | None:
 
 def _gone(what: str, id: UUID) -> NotFound:
     return NotFound(
-        f"expected {what} to be the id of something that is there, got {id}; it was erased: start again without it"
+        f"expected {what} to be the id of something that is there, got {id}; it was erased: start "
+        "again without it"
     )
 
 
@@ -297,19 +365,27 @@ def map_stamp(engine: Engine, *, tags: Sequence[str] | None, limit: int) -> node
     """Return the stamp of the newest nodes, perhaps with some tags, that a map shows."""
     wanted = None if tags is None else normalize_all(tags) or None
     return engine.reading(
-        lambda connection: nodes.map_stamp(connection, owners=engine.owners, tags=wanted, limit=limit)
+        lambda connection: nodes.map_stamp(
+            connection, owners=engine.owners, tags=wanted, limit=limit
+        )
     )
 
 
 def map_points(engine: Engine, ids: Sequence[UUID], *, characters: int) -> list[Row]:
     """The nodes of a map, oldest first, with how their contents begin and their vectors."""
-    return engine.reading(lambda connection: nodes.map_points(connection, ids, characters=characters))
+    return engine.reading(
+        lambda connection: nodes.map_points(connection, ids, characters=characters)
+    )
 
 
 def working_history(
     engine: Engine, turns: Mapping[str, tuple[int, int]], *, first: int, limit: int
 ) -> list[working_store.NotedChange]:
-    """Return what working memory recalled and evicted in sessions of this owner, each from one turn to another."""
+    """Return what working memory recalled and evicted in sessions of this owner, each from one turn
+    to another.
+    """
     return engine.reading(
-        lambda connection: working_store.history(connection, owner=engine.owner, turns=turns, first=first, limit=limit)
+        lambda connection: working_store.history(
+            connection, owner=engine.owner, turns=turns, first=first, limit=limit
+        )
     )

@@ -10,11 +10,28 @@ from ..db.queries import load
 
 
 def between(
-    connection: Connection, kind: str, first: UUID, last: UUID, *, owners: Sequence[str], hidden: bool, limit: int
+    connection: Connection,
+    kind: str,
+    first: UUID,
+    last: UUID,
+    *,
+    owners: Sequence[str],
+    hidden: bool,
+    limit: int,
 ) -> list[tuple[UUID, str]]:
-    """The ids of one kind from `first` to `last`, ascending, each with a few words about what it is.
+    """The ids of one kind from `first` to `last`, ascending, each with a few words about what it
+    is.
 
     `kind` is "memories", "mentions", "changes" or "jobs". `hidden` adds what was forgotten.
     """
-    values = {"owners": list(owners), "first": first, "last": last, "hidden": hidden, "limit": limit}
-    return [(row["id"], row["about"]) for row in connection.execute(load("engine/short_ids")[kind], values)]
+    values = {
+        "owners": list(owners),
+        "first": first,
+        "last": last,
+        "hidden": hidden,
+        "limit": limit,
+    }
+    return [
+        (row["id"], row["about"])
+        for row in connection.execute(load("engine/short_ids")[kind], values)
+    ]

@@ -1,4 +1,6 @@
-"""Written behind: what recall has held, counted and seen is in memory at once, and in the tables a moment later."""
+"""Written behind: what recall has held, counted and seen is in memory at once, and in the tables a
+moment later.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +10,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import partial
 from uuid import UUID
 
 from ..base import time_limit
@@ -27,17 +30,19 @@ _log = logging.getLogger("htm.working_sets")
 Counts = dict[UUID, tuple[int, datetime]]
 
 OFTEN = timedelta(minutes=1)  # how exactly it is known when a robot was last active
-# Seconds that something waits before it is written, so that what comes together is written together. A killed process
-# loses what it has held and counted in this time.
+# Seconds that something waits before it is written, so that what comes together is written
+# together. A killed process loses what it has held and counted in this time.
 INTERVAL = 0.5
 LONGEST_PAUSE = 30.0  # seconds between two attempts while it cannot be written
 IDLE = 30.0  # seconds for which the thread waits for something to write
 
 
 class WriteBehind:
-    """Writes what gathers in this process: what recall holds, accesses, and when robots were last active.
+    """Writes what gathers in this process: what recall holds, accesses, and when robots were last
+    active.
 
-    A thread does it, and is there only while there is something. `flush`, `close` and `shutdown` do not wait for it.
+    A thread does it, and is there only while there is something. `flush`, `close` and `shutdown` do
+    not wait for it.
     """
 
     def __init__(self, database: Database) -> None:
@@ -49,7 +54,8 @@ class WriteBehind:
     def renew(self) -> None:
         """Start again in a forked child: the parent writes what it has gathered."""
         self._lock = threading.Lock()
-        self._due, self._stopping = threading.Event(), threading.Event()  # the latter is of one thread only
+        # the latter is of one thread only
+        self._due, self._stopping = threading.Event(), threading.Event()
         self._thread: threading.Thread | None = None
 
     def wake(self) -> None:
@@ -63,13 +69,16 @@ class WriteBehind:
                 thread = threading.Thread(
                     target=self._run, args=(self._stopping,), name="htm-write-behind", daemon=True
                 )
-                # A process that is ending starts no thread: its last act is `shutdown`, which writes.
+                # A process that is ending starts no thread: its last act is `shutdown`, which
+                # writes.
                 with contextlib.suppress(RuntimeError):
                     thread.start()
                     self._thread = thread
 
     def write(self) -> None:
-        """Write everything now. What cannot be written is kept for the next time, and the error raised."""
+        """Write everything now. What cannot be written is kept for the next time, and the error
+        raised.
+        """
         try:
             write_unwritten_sets(self._database)
         except DatabaseUnavailable:
@@ -105,17 +114,21 @@ class WriteBehind:
                     self.write()
                 pause = INTERVAL
             except Exception as error:  # the database is away: what was held is in memory still
-                _log.warning("what recall has held and counted is written later: %s", type(error).__name__)
+                _log.warning(
+                    "what recall has held and counted is written later: %s", type(error).__name__
+                )
                 pause = min(LONGEST_PAUSE, 2 * pause)
                 due.set()
 
 
-# -- access counts ---------------------------------------------------------------------------------------------------
+# -- access counts ---------------------------------------------------------------------------------
 
 
 @dataclass(slots=True)
 class _OfTenant:
-    """Counts to be written for one tenant: accesses to nodes and to items of working sets, and when robots were last active."""
+    """Counts to be written for one tenant: accesses to nodes and to items of working sets, and when
+    robots were last active.
+    """
 
     nodes: Counts = field(default_factory=dict)
     held: dict[SetKey, Counts] = field(default_factory=dict)
@@ -176,7 +189,7 @@ class AccessCounts:
             while pending:
                 tenant, access_counts = pending.popitem()
                 try:
-                    written = retry_transaction(lambda tenant=tenant, counts=access_counts: self._write(tenant, counts))  # type: ignore[misc]
+                    written = retry_transaction(partial(self._write, tenant, access_counts))
                 except BaseException:
                     self._put_back(pending | {tenant: access_counts})
                     raise
@@ -190,7 +203,9 @@ class AccessCounts:
         with self._database.transaction(tenant, claim=claim, followed=False) as connection:
             if access_counts.nodes:
                 nodes.add_accesses(connection, access_counts.nodes)
-            for key in sorted(access_counts.held, key=lambda key: (key.owner, key.shared, key.holder, key.session)):
+            for key in sorted(
+                access_counts.held, key=lambda key: (key.owner, key.shared, key.holder, key.session)
+            ):
                 counts = store.add_accesses(connection, key, access_counts.held[key])
                 if counts is not None:
                     written[key] = counts

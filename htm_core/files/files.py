@@ -43,10 +43,12 @@ VAULT = ".obsidian"  # the folder of its settings, which Obsidian makes at the t
 class Loaded:
     """The result of loading one file.
 
-    `status` is "loaded", "known" (nothing has changed since it was last loaded), "unloaded" (it is no longer on disk) or
-    "failed"; then `error` says why, and the file's memories are unchanged. `chunks` is how many it has now, `added` how many
-    of them are new, `removed` how many it no longer has. `left_out` is what of a vault's note was not understood: a tag that
-    cannot be one, a link to a note that is not there. With `dry_run` it says what would become of it, and `added` has all chunks.
+    `status` is "loaded", "known" (nothing has changed since it was last loaded), "unloaded" (it is
+    no longer on disk) or "failed"; then `error` says why, and the file's memories are unchanged.
+    `chunks` is how many it has now, `added` how many of them are new, `removed` how many it no
+    longer has. `left_out` is what of a vault's note was not understood: a tag that cannot be one, a
+    link to a note that is not there. With `dry_run` it says what would become of it, and `added`
+    has all chunks.
     """
 
     path: str
@@ -60,7 +62,9 @@ class Loaded:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class File:
-    """A loaded file: `size` in bytes, `front` its front matter, `chunks` how many of its chunks are not forgotten."""
+    """A loaded file: `size` in bytes, `front` its front matter, `chunks` how many of its chunks are
+    not forgotten.
+    """
 
     path: str
     size: int
@@ -102,7 +106,9 @@ class _Unjoined:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Manner:
-    """Options of a load: tags, metadata, and the top folder of the vault where files are its notes."""
+    """Options of a load: tags, metadata, and the top folder of the vault where files
+    are its notes.
+    """
 
     tags: Sequence[str]
     metadata: Metadata
@@ -111,10 +117,14 @@ class _Manner:
     dry_run: bool
 
     def digest(self, content: bytes) -> bytes:
-        """Hash a file and how it is loaded, to see whether either has changed; how its lines end does not matter."""
+        """Hash a file and how it is loaded, to see whether either has changed; how its lines end
+        does not matter.
+        """
         options = json.dumps((self.tags, self.metadata), sort_keys=True, default=str).encode()
         return hashlib.sha256(
-            content.replace(b"\r\n", b"\n") + options + (b"" if self.vault is None else b"\0vault 1")
+            content.replace(b"\r\n", b"\n")
+            + options
+            + (b"" if self.vault is None else b"\0vault 1")
         ).digest()
 
 
@@ -130,11 +140,15 @@ def load(
     dry_run: bool,
     progress: Progress | None,
 ) -> list[Loaded]:
-    """Load a file, or the files of a folder that match a pattern; unload those that left the disk since."""
+    """Load a file, or the files of a folder that match a pattern; unload those that left the disk
+    since.
+    """
     root, labels, about = _path(path), normalize_all(tags), validation.check_metadata(metadata)
     wanted_parts = checked_pattern(pattern)
     alone = _is_alone(root)
-    manner = _Manner(tags=labels, metadata=about, vault=_vault_of(root, vault), force=force, dry_run=dry_run)
+    manner = _Manner(
+        tags=labels, metadata=about, vault=_vault_of(root, vault), force=force, dry_run=dry_run
+    )
     with Folder(root.parent if alone else root) as folder:
         paths = [(root.name,)] if alone else folder.files(wanted_parts)
         wanted = {_place(folder.path.joinpath(*parts)): parts for parts in paths}
@@ -144,7 +158,9 @@ def load(
         unjoined = None if manner.vault is None or dry_run else _Unjoined()
         read: list[Loaded | _Reading] = []
         for number, (place, parts) in enumerate(wanted.items(), 1):
-            read.append(_load(place, folder, parts, manner, engine.redactor, known=known.get(place)))
+            read.append(
+                _load(place, folder, parts, manner, engine.redactor, known=known.get(place))
+            )
             size = sum(each.size for each in read if isinstance(each, _Reading))
             if len(read) == AT_ONCE or size >= BYTES_AT_ONCE or number == len(wanted):
                 time_limit.restart()  # so many files are one transaction
@@ -184,16 +200,29 @@ def listed(engine: Engine, path: str | os.PathLike[str] | None) -> list[File]:
 
 
 def chunks_of(engine: Engine, path: str) -> list[Mention]:
-    """Return the chunks of a loaded file in their order; raises `NotFound` for one that is not loaded."""
+    """Return the chunks of a loaded file in their order; raises `NotFound` for one that is not
+    loaded.
+    """
     with engine.transaction() as connection:
-        order = {str(row["id"]): at for at, row in enumerate(store.chunks(connection, path, owners=engine.owners))}
+        order = {
+            str(row["id"]): at
+            for at, row in enumerate(store.chunks(connection, path, owners=engine.owners))
+        }
     if not order:
         raise NotFound(f"expected a file that is loaded, got {path!r:.200}", advice="files")
     mentions = timeline(
-        engine, session=_session(path), robot=None, timeframe=None, limit=RESULTS, before=None, after=None, forgotten=False
-    )  # fmt: skip
+        engine,
+        session=_session(path),
+        robot=None,
+        timeframe=None,
+        limit=RESULTS,
+        before=None,
+        after=None,
+        forgotten=False,
+    )
     return sorted(
-        (mention for mention in mentions if mention.node_id in order), key=lambda mention: order[mention.node_id or ""]
+        (mention for mention in mentions if mention.node_id in order),
+        key=lambda mention: order[mention.node_id or ""],
     )
 
 
@@ -206,12 +235,20 @@ def _digests(engine: Engine, places: Sequence[str]) -> dict[str, bytes]:
     for first in range(0, len(places), DIGESTS_AT_ONCE):
         time_limit.restart()
         with engine.transaction() as connection:
-            known |= store.digests(connection, places[first : first + DIGESTS_AT_ONCE], owner=engine.owner)
+            known |= store.digests(
+                connection, places[first : first + DIGESTS_AT_ONCE], owner=engine.owner
+            )
     return known
 
 
 def _load(
-    place: str, folder: Folder, parts: Parts, manner: _Manner, redactor: Redactor | None, *, known: bytes | None
+    place: str,
+    folder: Folder,
+    parts: Parts,
+    manner: _Manner,
+    redactor: Redactor | None,
+    *,
+    known: bytes | None,
 ) -> Loaded | _Reading:
     """Read a file and cut it, if it is another one than is known."""
     try:
@@ -226,35 +263,56 @@ def _load(
         return _failed(place, error)
     if manner.dry_run:
         count = len(reading.chunks)
-        return Loaded(path=place, status="loaded", chunks=count, added=count, left_out=reading.left_out)
+        return Loaded(
+            path=place, status="loaded", chunks=count, added=count, left_out=reading.left_out
+        )
     return reading
 
 
 def _failed(place: str, error: OSError | HTMError) -> Loaded:
-    message = f"expected a file to read, got {error.strerror or error}" if isinstance(error, OSError) else str(error)
+    message = (
+        f"expected a file to read, got {error.strerror or error}"
+        if isinstance(error, OSError)
+        else str(error)
+    )
     return Loaded(path=place, status="failed", error=message)
 
 
-def _read(place: str, data: bytes, digest: bytes, manner: _Manner, *, redactor: Redactor | None) -> _Reading:
+def _read(
+    place: str, data: bytes, digest: bytes, manner: _Manner, *, redactor: Redactor | None
+) -> _Reading:
     file = read_bytes(data, name=place, most_pages=FILE_PAGES)
     if redactor is not None:
-        file = file.without_secrets(redactor)  # as a whole: a secret that is cut in two is not known any more
+        # as a whole: a secret that is cut in two is not known any more
+        file = file.without_secrets(redactor)
     text = file.text
     front, start = file.front()
     cut = file.chunks(start)
     front = validation.check_metadata(_plain(front, [YAML_VALUES], depth=YAML_LEVELS + 1))
-    note = Note.read(place, text, start, front, cut) if manner.vault is not None and file.is_markdown else None
+    note = (
+        Note.read(place, text, start, front, cut)
+        if manner.vault is not None and file.is_markdown
+        else None
+    )
     wide = _labels(front.get("tags")) if note is None else note.tags
     properties = {name: value for name, value in front.items() if name != "tags"}
-    about = {**({} if note is None else {"note": note.name}), **properties, **manner.metadata, "file": place}
+    about = {
+        **({} if note is None else {"note": note.name}),
+        **properties,
+        **manner.metadata,
+        "file": place,
+    }
     seen: Counter[str] = Counter()
     said_as = []
     for number, chunk in enumerate(cut):
         own_tags, own_metadata = ([], {}) if note is None else note.of_chunk(number)
         draft = Draft(
-            content=text[chunk.start : chunk.stop], tags=list(normalize_all([*manner.tags, *wide, *own_tags])),
-            metadata={**about, **own_metadata, **file.place(chunk)}, session=_session(place), source="file",
-        )  # fmt: skip
+            content=text[chunk.start : chunk.stop],
+            tags=list(normalize_all([*manner.tags, *wide, *own_tags])),
+            metadata={**about, **own_metadata, **file.place(chunk)},
+            session=_session(place),
+            source="file",
+        )
         draft = with_markers(redact_draft(draft, redactor), redactor)
         mark = hashlib.sha256(
             json.dumps([draft.content, draft.metadata, list(draft.tags)], sort_keys=True).encode()
@@ -262,28 +320,42 @@ def _read(place: str, data: bytes, digest: bytes, manner: _Manner, *, redactor: 
         seen[mark] += 1
         said_as.append(replace(draft, id=f"{mark}:{seen[mark]}"))
     front = front if redactor is None else Counted(redactor).value(front)
-    return _Reading(place, digest, len(data), front, cut, said_as, () if note is None else note.left_out)
+    return _Reading(
+        place, digest, len(data), front, cut, said_as, () if note is None else note.left_out
+    )
 
 
 def _say_all(
     engine: Engine, read: Sequence[Loaded | _Reading], *, force: bool, unjoined: _Unjoined | None
 ) -> list[Loaded]:
-    """Store what was read of some files in one transaction; one by one when one of them cannot be stored, or is there already."""
+    """Store what was read of some files in one transaction; one by one when one of them cannot be
+    stored, or is there already.
+    """
     readings = [each for each in read if isinstance(each, _Reading)]
     try:
         results = iter(_say(engine, readings, force=force, unjoined=unjoined) if readings else ())
     except (_Known, HTMError) as error:
         if len(readings) > 1:
             return [
-                each if isinstance(each, Loaded) else _say_all(engine, [each], force=force, unjoined=unjoined)[0]
+                each
+                if isinstance(each, Loaded)
+                else _say_all(engine, [each], force=force, unjoined=unjoined)[0]
                 for each in read
             ]
         [place] = [each.place for each in readings]
-        results = iter([_failed(place, error) if isinstance(error, HTMError) else Loaded(path=place, status="known")])
+        results = iter(
+            [
+                _failed(place, error)
+                if isinstance(error, HTMError)
+                else Loaded(path=place, status="known")
+            ]
+        )
     return [each if isinstance(each, Loaded) else next(results) for each in read]
 
 
-def _say(engine: Engine, readings: Sequence[_Reading], *, force: bool, unjoined: _Unjoined | None) -> list[Loaded]:
+def _say(
+    engine: Engine, readings: Sequence[_Reading], *, force: bool, unjoined: _Unjoined | None
+) -> list[Loaded]:
     by_place = {each.place: each for each in readings}
     first = None if unjoined is None or unjoined.path is not None else readings[0]
     outcome: dict[str, Any] = {}
@@ -300,30 +372,49 @@ def _say(engine: Engine, readings: Sequence[_Reading], *, force: bool, unjoined:
         own = {each.place: list(islice(left, len(each.drafts))) for each in readings}
         stored = [
             store.StoredFile(
-                path=each.place, session=_session(each.place), digest=b"" if each is first else each.digest,
-                size=each.size, front=each.front, mentions=[entry.mention for entry in own[each.place]],
+                path=each.place,
+                session=_session(each.place),
+                digest=b"" if each is first else each.digest,
+                size=each.size,
+                front=each.front,
+                mentions=[entry.mention for entry in own[each.place]],
                 chunks=each.chunks,
             )
             for each in readings
-        ]  # fmt: skip
+        ]
         store.put(connection, stored, owner=engine.owner, at=at)
         outcome["removed"], outcome["dead"] = store.forget_missing(
-            connection, [file.session for file in stored], owner=engine.owner, by=engine.robot, at=at,
+            connection,
+            [file.session for file in stored],
+            owner=engine.owner,
+            by=engine.robot,
+            at=at,
             kept=[each.mention for each in written],
-        )  # fmt: skip
-        outcome["added"] = {place: sum(each.is_new for each in entries) for place, entries in own.items()}
+        )
+        outcome["added"] = {
+            place: sum(each.is_new for each in entries) for place, entries in own.items()
+        }
 
-    engine.write([draft for each in readings for draft in each.drafts], before=before, after=after, hold=False)
+    engine.write(
+        [draft for each in readings for draft in each.drafts],
+        before=before,
+        after=after,
+        hold=False,
+    )
     if unjoined is not None and first is not None:
         unjoined.path, unjoined.digest = first.place, first.digest
     engine.drop(sorted(outcome["dead"]))
     return [
         Loaded(
-            path=each.place, status="loaded", chunks=len(each.chunks), added=outcome["added"][each.place],
-            removed=outcome["removed"][_session(each.place)], left_out=each.left_out,
+            path=each.place,
+            status="loaded",
+            chunks=len(each.chunks),
+            added=outcome["added"][each.place],
+            removed=outcome["removed"][_session(each.place)],
+            left_out=each.left_out,
         )
         for each in readings
-    ]  # fmt: skip
+    ]
 
 
 def _unload(engine: Engine, place: str) -> int:
@@ -336,7 +427,12 @@ def _unload(engine: Engine, place: str) -> int:
             session = store.drop(connection, place, owner=engine.owner)
             if session is not None:
                 counts, dead = store.forget_missing(
-                    connection, [session], owner=engine.owner, by=engine.robot, at=engine.clock(), kept=[]
+                    connection,
+                    [session],
+                    owner=engine.owner,
+                    by=engine.robot,
+                    at=engine.clock(),
+                    kept=[],
                 )
                 removed = counts[session]
     engine.drop(sorted(dead))
@@ -358,7 +454,9 @@ def _is_alone(root: Path) -> bool:
 
 
 def _vault_of(root: Path, wanted: bool | None) -> str | None:
-    """The top folder of the vault that a path is of; None for files that are not loaded as notes."""
+    """The top folder of the vault that a path is of; None for files that are not
+    loaded as notes.
+    """
     if wanted is False:
         return None
     folder = Path(os.path.abspath(root if root.is_dir() else root.parent))
@@ -369,7 +467,9 @@ def _vault_of(root: Path, wanted: bool | None) -> str | None:
 def _gone(engine: Engine, root: Path, pattern: Parts, wanted: AbstractSet[str]) -> list[str]:
     """The loaded files below a folder that the pattern matches and that are no longer on disk."""
     with engine.transaction() as connection:
-        known = [row["path"] for row in store.list_files(connection, _named(root), owners=[engine.owner])]
+        known = [
+            row["path"] for row in store.list_files(connection, _named(root), owners=[engine.owner])
+        ]
     return [
         place
         for place in known
@@ -396,12 +496,16 @@ def _place(path: Path) -> str:
 
 def _session(place: str) -> str:
     name = f"file:{place}"
-    return name if len(name) <= NAME_LENGTH else f"file:{hashlib.sha256(place.encode()).hexdigest()}"
+    return (
+        name if len(name) <= NAME_LENGTH else f"file:{hashlib.sha256(place.encode()).hexdigest()}"
+    )
 
 
 def _labels(value: object) -> list[str]:
     """The tags in front matter, as far as they are valid; "a/b" and "#a" are read as elsewhere."""
-    listed = value.split(",") if isinstance(value, str) else value if isinstance(value, list) else []
+    listed = (
+        value.split(",") if isinstance(value, str) else value if isinstance(value, list) else []
+    )
     return tags_of(map(str, listed))[0]  # what cannot be one stays in the file's front matter
 
 
@@ -410,7 +514,8 @@ def _plain(value: Any, left: list[int], *, depth: int) -> Any:
     left[0] -= 1
     if left[0] < 0 or depth < 0:
         raise InvalidInput(
-            f"expected front matter of at most {YAML_VALUES:,} values and {YAML_LEVELS} levels, got more; shorten it"
+            f"expected front matter of at most {YAML_VALUES:,} values and {YAML_LEVELS} levels, "
+            "got more; shorten it"
         )
     if isinstance(value, dict):
         return {str(name): _plain(each, left, depth=depth - 1) for name, each in value.items()}

@@ -1,8 +1,10 @@
-"""A folder whose files anybody may have put there: nothing is read, written or deleted outside of it.
+"""A folder whose files anybody may have put there: nothing is read, written or deleted outside of
+it.
 
-Each part of a path is opened by itself below the folder's own descriptor and never through a link, so that nothing can be
-swapped between a check and its use. A link to a file within the folder is followed by opening what it leads to in the same way.
-Where the system cannot open files below a descriptor (Windows), paths are resolved and compared instead.
+Each part of a path is opened by itself below the folder's own descriptor and never through a link,
+so that nothing can be swapped between a check and its use. A link to a file within the folder is
+followed by opening what it leads to in the same way. Where the system cannot open files below a
+descriptor (Windows), paths are resolved and compared instead.
 """
 
 from __future__ import annotations
@@ -22,17 +24,26 @@ from ..base.limits import FILE_BYTES, FILES_PER_LOAD, FOLDER_LEVELS, PATTERN_LEN
 
 Parts = tuple[str, ...]
 
-_BELOW = {os.open, os.mkdir, os.unlink, os.rename} <= os.supports_dir_fd and os.scandir in os.supports_fd
+_BELOW = {
+    os.open,
+    os.mkdir,
+    os.unlink,
+    os.rename,
+} <= os.supports_dir_fd and os.scandir in os.supports_fd
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 _DIRECTORY = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | _NO_LINK
-_FILE = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | _NO_LINK  # a pipe must not wait
+# a pipe must not wait
+_FILE = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | _NO_LINK
 
 _UP = ("", ".", "..")
-_A_LINK = (errno.ENOTDIR, errno.ELOOP, errno.EMLINK)  # what opening a link or a file as a folder answers
+# what opening a link or a file as a folder answers
+_A_LINK = (errno.ENOTDIR, errno.ELOOP, errno.EMLINK)
 
 
 class Folder:
-    """An open folder. The path to it may lead through links, since whoever gave it has chosen them; what is in it has not."""
+    """An open folder. The path to it may lead through links, since whoever gave it has chosen them;
+    what is in it has not.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -47,7 +58,9 @@ class Folder:
             os.close(self._fd)
 
     def read(self, parts: Parts, *, most: int = FILE_BYTES) -> bytes:
-        """The bytes of a file. Raises `InvalidInput` for what is no file, is too large, or leads out of the folder."""
+        """The bytes of a file. Raises `InvalidInput` for what is no file, is too large, or leads
+        out of the folder.
+        """
         try:
             fd = self._open(parts)
         except OSError:
@@ -57,7 +70,9 @@ class Folder:
             fd = self._open(inside)
         with open(fd, "rb") as file:
             if not stat.S_ISREG(os.fstat(fd).st_mode):  # reading a pipe or a device may never end
-                raise InvalidInput(f"expected a file, got {str(self.path.joinpath(*parts))!r}, which is none")
+                raise InvalidInput(
+                    f"expected a file, got {str(self.path.joinpath(*parts))!r}, which is none"
+                )
             data = file.read(most + 1)
         if len(data) > most:
             raise InvalidInput(f"expected a file of at most {most >> 20} MB, got more; split it")
@@ -77,7 +92,9 @@ class Folder:
         return True
 
     def write(self, parts: Parts, text: str) -> None:
-        """Write a file whole or not at all, with the folders above it. A link by that name is replaced, not followed."""
+        """Write a file whole or not at all, with the folders above it. A link by that name is
+        replaced, not followed.
+        """
         with self._parent(parts, create=True) as parent:
             name = f".htm-{secrets.token_hex(8)}"
             draft = name if parent is not None else str(self._real.joinpath(*parts[:-1], name))
@@ -100,33 +117,44 @@ class Folder:
     def files(self, pattern: Sequence[str]) -> list[Parts]:
         """The files whose paths match, sorted; nothing hidden, and no folder that is a link.
 
-        A link to a file is among them, wherever it leads: `read` says so. Raises `InvalidInput` for too many or too deep ones.
+        A link to a file is among them, wherever it leads: `read` says so. Raises `InvalidInput` for
+        too many or too deep ones.
         """
         paths: list[Parts] = []
         for parts in self._walk((), pattern, _start(pattern)):
             paths.append(parts)
             if len(paths) > FILES_PER_LOAD:
                 raise InvalidInput(
-                    f"expected a folder of at most {FILES_PER_LOAD:,} files, got more in {str(self.path)!r}; load its parts"
+                    f"expected a folder of at most {FILES_PER_LOAD:,} files, got more in "
+                    f"{str(self.path)!r}; load its parts"
                 )
         return sorted(paths)
 
-    def _walk(self, above: Parts, pattern: Sequence[str], states: frozenset[int]) -> Iterator[Parts]:
+    def _walk(
+        self, above: Parts, pattern: Sequence[str], states: frozenset[int]
+    ) -> Iterator[Parts]:
         if len(above) > FOLDER_LEVELS:
             raise InvalidInput(
-                f"expected folders of at most {FOLDER_LEVELS} levels, got more in {str(self.path)!r}; load its parts"
+                f"expected folders of at most {FOLDER_LEVELS} levels, got more in "
+                f"{str(self.path)!r}; load its parts"
             )
         try:
             with self._scanned(above) as entries:
                 listed = [(each.name, each.is_dir(follow_symlinks=False), each) for each in entries]
-                files = [name for name, is_folder, each in listed if not is_folder and _is_file(each)]
+                files = [
+                    name for name, is_folder, each in listed if not is_folder and _is_file(each)
+                ]
         except (FileNotFoundError, NotADirectoryError, PermissionError):
             return  # it left, became a link meanwhile, or is nobody's to read
         for name in files:
             if not name.startswith(".") and len(pattern) in _step(pattern, states, name):
                 yield (*above, name)
         for name, is_folder, _ in listed:
-            below = _step(pattern, states, name) if is_folder and not name.startswith(".") else frozenset()
+            below = (
+                _step(pattern, states, name)
+                if is_folder and not name.startswith(".")
+                else frozenset()
+            )
             if any(state < len(pattern) for state in below):
                 yield from self._walk((*above, name), pattern, below)
 
@@ -141,7 +169,9 @@ class Folder:
 
     @contextmanager
     def _parent(self, parts: Parts, *, create: bool = False) -> Iterator[int | None]:
-        """The folder that a file lies in, as a descriptor; None where the system has none, and then its path was checked."""
+        """The folder that a file lies in, as a descriptor; None where the system has none, and then
+        its path was checked.
+        """
         if not _BELOW:
             above = self._checked(parts[:-1])
             if create:
@@ -198,24 +228,35 @@ class Folder:
 
     def _outside(self, parts: Parts) -> InvalidInput:
         return InvalidInput(
-            f"expected what lies in the folder {str(self.path)!r}, got {'/'.join(parts)!r}, a link that leads out of it or to "
+            f"expected what lies in the folder {str(self.path)!r}, got {'/'.join(parts)!r}, a "
+            "link that leads out of it or to "
             "something hidden; put the thing itself there"
         )
 
 
 def checked_pattern(pattern: object) -> Parts:
-    """The parts of a pattern such as "**/*.md"; raises `InvalidInput` for what is none, or leads out of the folder."""
+    """The parts of a pattern such as "**/*.md"; raises `InvalidInput` for what is none, or leads
+    out of the folder.
+    """
     if isinstance(pattern, str) and len(pattern) > PATTERN_LENGTH:
         raise InvalidInput(
-            f"expected a pattern of at most {PATTERN_LENGTH:,} characters, got {len(pattern):,}; shorten it"
+            f"expected a pattern of at most {PATTERN_LENGTH:,} characters, got {len(pattern):,}; "
+            "shorten it"
         )
     parts = Path(pattern).parts if isinstance(pattern, str) and "\0" not in pattern else ()
     if len(parts) > PATTERN_PARTS:
         raise InvalidInput(
-            f"expected a pattern of at most {PATTERN_PARTS} parts, got {len(parts):,}; use '**' for many"
+            f"expected a pattern of at most {PATTERN_PARTS} parts, got {len(parts):,}; use '**' "
+            "for many"
         )
-    if not parts or Path(*parts).is_absolute() or any(p == ".." or ("**" in p and p != "**") for p in parts):
-        raise InvalidInput(f"expected a pattern below the folder, such as '**/*.md', got {pattern!r:.80}")
+    if (
+        not parts
+        or Path(*parts).is_absolute()
+        or any(p == ".." or ("**" in p and p != "**") for p in parts)
+    ):
+        raise InvalidInput(
+            f"expected a pattern below the folder, such as '**/*.md', got {pattern!r:.80}"
+        )
     return parts
 
 
@@ -232,7 +273,9 @@ def _start(pattern: Sequence[str]) -> frozenset[int]:
 
 
 def _step(pattern: Sequence[str], states: frozenset[int], name: str) -> frozenset[int]:
-    """Return the states of the pattern after one more part: all at once, so that many "**" cost no more than one."""
+    """Return the states of the pattern after one more part: all at once, so that many "**" cost no
+    more than one.
+    """
     after = {state for state in states if state < len(pattern) and pattern[state] == "**"}
     after |= {
         state + 1

@@ -1,4 +1,6 @@
-"""Notes of a vault: what they say beside their words becomes tags, metadata, and edges to the notes that they link to."""
+"""Notes of a vault: what they say beside their words becomes tags, metadata, and edges to the notes
+that they link to.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,16 @@ from ..text.markdown import Chunk
 from ..text.tags import normalize
 from ..writing import relations
 from . import store
-from .vault import NoteLink, Notes, links_of_properties, note_links, note_tags, plain, read_link, tags_of_the_note
+from .vault import (
+    NoteLink,
+    Notes,
+    links_of_properties,
+    note_links,
+    note_tags,
+    plain,
+    read_link,
+    tags_of_the_note,
+)
 
 LINKED_AT_ONCE = 1_000
 LINKS = "links_to"  # in the metadata of a chunk: the notes that it links to, as it names them
@@ -28,7 +39,9 @@ _BETWEEN = re.compile(r"[,\s]+")
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A note: the tags of all of it, and for each chunk its own tags and links. `left_out` is what cannot be a tag."""
+    """A note: the tags of all of it, and for each chunk its own tags and links. `left_out` is what
+    cannot be a tag.
+    """
 
     name: str
     tags: list[str]
@@ -37,23 +50,39 @@ class Note:
     left_out: tuple[str, ...]
 
     @classmethod
-    def read(cls, path: str, text: str, start: int, front: Mapping[str, Any], chunks: Sequence[Chunk]) -> Note:
-        """Read what a note has beside its words; `start` is where they begin, behind the front matter."""
+    def read(
+        cls, path: str, text: str, start: int, front: Mapping[str, Any], chunks: Sequence[Chunk]
+    ) -> Note:
+        """Read what a note has beside its words; `start` is where they begin, behind the front
+        matter.
+        """
         shown = " " * start + plain(text[start:])
         wide, refused = tags_of(
-            [*_listed(front.get("tags")), *_listed(front.get("tag")), *tags_of_the_note(shown[start:])]
+            [
+                *_listed(front.get("tags")),
+                *_listed(front.get("tag")),
+                *tags_of_the_note(shown[start:]),
+            ]
         )
         parts = [shown[chunk.start : chunk.stop] for chunk in chunks]
         own = [tags_of(note_tags(part)) for part in parts]
         links = [list(map(str, note_links(part))) for part in parts]
         if links:
-            properties = map(str, links_of_properties({name: value for name, value in front.items() if name != "tags"}))
+            properties = map(
+                str,
+                links_of_properties(
+                    {name: value for name, value in front.items() if name != "tags"}
+                ),
+            )
             links[0] = list(dict.fromkeys([*properties, *links[0]]))
         refused += [tag for _, some in own for tag in some]
         return cls(
-            PurePosixPath(path).stem, wide, [tags for tags, _ in own], links,
+            PurePosixPath(path).stem,
+            wide,
+            [tags for tags, _ in own],
+            links,
             tuple(f"the tag #{tag}" for tag in dict.fromkeys(refused)),
-        )  # fmt: skip
+        )
 
     def of_chunk(self, number: int) -> tuple[list[str], dict[str, Any]]:
         """The tags and the metadata of one chunk."""
@@ -75,9 +104,11 @@ def tags_of(written: Iterable[str]) -> tuple[list[str], list[str]]:
 
 
 def link_notes(engine: Engine, vault: str) -> dict[str, list[str]]:
-    """Join each chunk of a vault's notes with the chunks that its links mean; gives, by path, the links that lead nowhere.
+    """Join each chunk of a vault's notes with the chunks that its links mean; gives, by path, the
+    links that lead nowhere.
 
-    A link to a note means its first chunk, one to a heading the first below it. An edge that is there keeps its weight.
+    A link to a note means its first chunk, one to a heading the first below it. An edge that is
+    there keeps its weight.
     """
     time_limit.restart()
     with engine.transaction() as connection:
@@ -94,9 +125,14 @@ def link_notes(engine: Engine, vault: str) -> dict[str, list[str]]:
             link = read_link(str(written))
             note_path = notes.find(link.note, frm=row["path"][below:])
             if note_path is None:
-                if not _is_attachment(link) and (message := f"the link [[{link}]]") not in lost[row["path"]]:
+                if (
+                    not _is_attachment(link)
+                    and (message := f"the link [[{link}]]") not in lost[row["path"]]
+                ):
                     lost[row["path"]].append(message)
-            elif (target := _place_of(link, chunks[vault.rstrip("/") + "/" + note_path])) != row["id"]:
+            elif (target := _place_of(link, chunks[vault.rstrip("/") + "/" + note_path])) != row[
+                "id"
+            ]:
                 edges[row["id"], target] = None
     _join(engine, edges)
     return lost
@@ -104,7 +140,9 @@ def link_notes(engine: Engine, vault: str) -> dict[str, list[str]]:
 
 def _place_of(link: NoteLink, chunks: Sequence[tuple[UUID, Sequence[str]]]) -> UUID:
     wanted = (link.heading or "").casefold()
-    below = (id for id, headings in chunks if wanted and wanted in (each.casefold() for each in headings))
+    below = (
+        id for id, headings in chunks if wanted and wanted in (each.casefold() for each in headings)
+    )
     return next(below, chunks[0][0])
 
 

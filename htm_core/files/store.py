@@ -20,14 +20,18 @@ from ..writing import nodes
 
 
 def lock(connection: Connection, paths: Sequence[str], *, owner: str) -> dict[str, bytes]:
-    """Lock files until the transaction ends, and return the digests of the last load of those that were loaded."""
+    """Lock files until the transaction ends, and return the digests of the last load of those that
+    were loaded.
+    """
     take_locks(connection, "file", *((owner, path) for path in paths))
     return digests(connection, paths, owner=owner)
 
 
 def digests(connection: Connection, paths: Sequence[str], *, owner: str) -> dict[str, bytes]:
     """The digests of the last load of these files; those never loaded are missing."""
-    rows = connection.execute(load("files/store")["digests"], {"owner": owner, "paths": list(paths)})
+    rows = connection.execute(
+        load("files/store")["digests"], {"owner": owner, "paths": list(paths)}
+    )
     return {row["path"]: bytes(row["digest"]) for row in rows}
 
 
@@ -74,13 +78,23 @@ def put(connection: Connection, stored: Sequence[StoredFile], *, owner: str, at:
 
 def join(connection: Connection, path: str, digest: bytes, *, owner: str) -> None:
     """Store the digest of a file that was stored without one until its links were made."""
-    connection.execute(load("files/store")["join"], {"owner": owner, "path": path, "digest": digest})
+    connection.execute(
+        load("files/store")["join"], {"owner": owner, "path": path, "digest": digest}
+    )
 
 
 def forget_missing(
-    connection: Connection, sessions: Sequence[str], *, owner: str, by: str, at: datetime, kept: Sequence[UUID]
+    connection: Connection,
+    sessions: Sequence[str],
+    *,
+    owner: str,
+    by: str,
+    at: datetime,
+    kept: Sequence[UUID],
 ) -> tuple[Counter[str], set[UUID]]:
-    """Forget the mentions of files that are not in `kept`; returns how many by session, and the nodes that nothing keeps."""
+    """Forget the mentions of files that are not in `kept`; returns how many by session, and the
+    nodes that nothing keeps.
+    """
     values = {"owner": owner, "sessions": list(sessions), "by": by, "at": at, "kept": list(kept)}
     hidden = connection.execute(load("files/store")["forget_missing"], values).fetchall()
     touched = {row["node_id"] for row in hidden if row["node_id"] is not None}
@@ -99,14 +113,22 @@ def drop(connection: Connection, path: str, *, owner: str) -> str | None:
 
 def list_files(connection: Connection, under: str | None, *, owners: Sequence[str]) -> list[Row]:
     """The files at a path or below it; None means all."""
-    return connection.execute(load("files/store")["list_files"], {"owners": list(owners), "under": under}).fetchall()
+    return connection.execute(
+        load("files/store")["list_files"], {"owners": list(owners), "under": under}
+    ).fetchall()
 
 
 def chunks_below(connection: Connection, folder: str, *, owner: str) -> list[Row]:
-    """The chunks of the files below a folder that are not forgotten, in order: path, node, headings and links."""
-    return connection.execute(load("files/store")["chunks_below"], {"owner": owner, "under": folder}).fetchall()
+    """The chunks of the files below a folder that are not forgotten, in order: path, node, headings
+    and links.
+    """
+    return connection.execute(
+        load("files/store")["chunks_below"], {"owner": owner, "under": folder}
+    ).fetchall()
 
 
 def chunks(connection: Connection, path: str, *, owners: Sequence[str]) -> list[Row]:
     """A file's chunks that are not forgotten, in order: node, positions and headings."""
-    return connection.execute(load("files/store")["chunks"], {"owners": list(owners), "path": path}).fetchall()
+    return connection.execute(
+        load("files/store")["chunks"], {"owners": list(owners), "path": path}
+    ).fetchall()

@@ -1,4 +1,5 @@
-"""Marks in a note of a vault beside its words, as Obsidian writes them: `#tags`, `[[links]]`, and links to files of Markdown.
+"""Marks in a note of a vault beside its words, as Obsidian writes them: `#tags`, `[[links]]`, and
+links to files of Markdown.
 
 What stands in code, in a comment, or behind a backslash is none of them.
 """
@@ -18,18 +19,23 @@ from ..text.markdown import fenced_lines
 LONGEST = 1_000  # characters of the name of a note with its heading
 MARKDOWN_SUFFIXES = (".md", ".markdown")
 
-# None of these looks back at what it has read, so that a line of nothing but signs takes no longer than another.
+# None of these looks back at what it has read, so that a line of nothing but signs takes no longer
+# than another.
 _CODE = re.compile(r"(?<!`)(`++)[^`]++\1(?!`)")
 _COMMENTS = (("%%", "%%"), ("<!--", "-->"))
 _ESCAPED = re.compile(r"\\[\[\]#`\\]")
 _WIKI_LINK = re.compile(rf"\[\[([^\[\]|\n]{{1,{LONGEST}}}+)(?:\|[^\[\]\n]*+)?\]\]")
-_MARKDOWN_LINK = re.compile(rf"\]\((?:<([^<>\n]{{1,{LONGEST}}}+)>|([^()\s<>]{{1,{LONGEST}}}+))[^()\n]{{0,300}}+\)")
+_MARKDOWN_LINK = re.compile(
+    rf"\]\((?:<([^<>\n]{{1,{LONGEST}}}+)>|([^()\s<>]{{1,{LONGEST}}}+))[^()\n]{{0,300}}+\)"
+)
 _TAG = re.compile(r"""(?<!\S)\#([^\s\#!"$%&'()*+,.:;<=>?@\[\]^`{|}~\\]{1,300})""")
 
 
 @dataclass(frozen=True, slots=True)
 class NoteLink:
-    """A link to another note: its name or path without the ending, and the heading in it, if one is named."""
+    """A link to another note: its name or path without the ending, and the heading in it, if one is
+    named.
+    """
 
     note: str
     heading: str | None = None
@@ -39,7 +45,9 @@ class NoteLink:
 
 
 def plain(text: str) -> str:
-    """The text with spaces instead of code, comments and what is escaped; every character keeps its place."""
+    """The text with spaces instead of code, comments and what is escaped; every character keeps its
+    place.
+    """
     blank = list(text)
     for start, stop in fenced_lines(text):
         blank[start:stop] = " " * (stop - start)
@@ -52,7 +60,9 @@ def plain(text: str) -> str:
 def _without(text: str, opening: str, closing: str) -> Iterator[str]:
     """The parts of a text, blank from an opening to its closing."""
     at = 0
-    while (start := text.find(opening, at)) >= 0 and (end := text.find(closing, start + len(opening))) >= 0:
+    while (start := text.find(opening, at)) >= 0 and (
+        end := text.find(closing, start + len(opening))
+    ) >= 0:
         stop = end + len(closing)
         yield text[at:start]
         yield " " * (stop - start)
@@ -65,9 +75,15 @@ def _blank(match: re.Match[str]) -> str:
 
 
 def note_tags(text: str) -> list[str]:
-    """The tags in a plain text as they are written, without "#", each once: "work/berlin". Numbers alone are none."""
+    """The tags in a plain text as they are written, without "#", each once: "work/berlin". Numbers
+    alone are none.
+    """
     tags = (match[1].strip("/") for match in _TAG.finditer(text))
-    return list(dict.fromkeys(each for each in tags if any(unicodedata.category(char)[0] in "LS" for char in each)))
+    return list(
+        dict.fromkeys(
+            each for each in tags if any(unicodedata.category(char)[0] in "LS" for char in each)
+        )
+    )
 
 
 def tags_of_the_note(text: str) -> list[str]:
@@ -78,10 +94,19 @@ def tags_of_the_note(text: str) -> list[str]:
 
 
 def note_links(text: str) -> list[NoteLink]:
-    """The links to other notes in a plain text, each once: `[[Note#Heading|alias]]`, `![[Note]]` and `[words](Note.md)`."""
+    """The links to other notes in a plain text, each once: `[[Note#Heading|alias]]`, `![[Note]]`
+    and `[words](Note.md)`.
+    """
     links = [(match.start(), _wiki_link(match[1])) for match in _WIKI_LINK.finditer(text)]
-    links += [(match.start(), _markdown_link(match[1] or match[2])) for match in _MARKDOWN_LINK.finditer(text)]
-    return list(dict.fromkeys(link for _, link in sorted(links, key=lambda item: item[0]) if link is not None))
+    links += [
+        (match.start(), _markdown_link(match[1] or match[2]))
+        for match in _MARKDOWN_LINK.finditer(text)
+    ]
+    return list(
+        dict.fromkeys(
+            link for _, link in sorted(links, key=lambda item: item[0]) if link is not None
+        )
+    )
 
 
 def links_of_properties(value: Any) -> Iterator[NoteLink]:
@@ -103,13 +128,18 @@ def read_link(written: str) -> NoteLink:
 
 
 def _wiki_link(written: str) -> NoteLink | None:
-    note, _, heading = written.replace("\\", "").partition("#")  # in a table the bar before an alias is escaped
+    # in a table the bar before an alias is escaped
+    note, _, heading = written.replace("\\", "").partition("#")
     return _link(note, heading)
 
 
 def _markdown_link(written: str) -> NoteLink | None:
     note, _, heading = unquote(written).partition("#")
-    return _link(note, heading) if note.lower().endswith(MARKDOWN_SUFFIXES) and "://" not in note else None
+    return (
+        _link(note, heading)
+        if note.lower().endswith(MARKDOWN_SUFFIXES) and "://" not in note
+        else None
+    )
 
 
 def _link(note: str, heading: str) -> NoteLink | None:
@@ -135,7 +165,8 @@ class Notes:
     def find(self, note: str, *, frm: str) -> str | None:
         """The path of the note that a link of the note `frm` means; None where there is none.
 
-        A path from the vault's top is meant first, then one beside the note, then the shortest that ends so.
+        A path from the vault's top is meant first, then one beside the note, then the shortest that
+        ends so.
         """
         wanted = _key(note).lstrip("/")
         beside = _key(_joined(PurePosixPath(frm).parent.as_posix(), note))
@@ -144,7 +175,11 @@ class Notes:
             for key, path in self._by_name.get(wanted.rpartition("/")[2], ())
             if key in (wanted, beside) or key.endswith(f"/{wanted}")
         ]
-        best = min(ending, key=lambda item: (item[0] != wanted, item[0] != beside, len(item[0]), item[0]), default=None)
+        best = min(
+            ending,
+            key=lambda item: (item[0] != wanted, item[0] != beside, len(item[0]), item[0]),
+            default=None,
+        )
         return None if best is None else best[1]
 
 
@@ -159,7 +194,9 @@ def _joined(folder: str, note: str) -> str:
 
 
 def _key(path: str) -> str:
-    """A path as links are compared: without the ending of Markdown, in one form of its letters, whatever their case."""
+    """A path as links are compared: without the ending of Markdown, in one form of its letters,
+    whatever their case.
+    """
     stem = path
     for suffix in MARKDOWN_SUFFIXES:
         if stem.lower().endswith(suffix):

@@ -34,17 +34,25 @@ def entries(
 ) -> list[AuditEntry]:
     """Entries, newest first."""
     names = {"user": user, "session": session, "key": key}
-    about = [(what, validation.normal_name(name, what=what)) for what, name in names.items() if name is not None]
+    about = [
+        (what, validation.normal_name(name, what=what))
+        for what, name in names.items()
+        if name is not None
+    ]
     if len(about) > 1:
         raise InvalidInput(f"expected at most one of user, session and key, got {len(about)}")
     if scope not in (None, "user", "tenant"):
-        raise InvalidInput(f'expected scope to be "user" or "tenant", got {scope!r}; entries belong to users')
+        raise InvalidInput(
+            f'expected scope to be "user" or "tenant", got {scope!r}; entries belong to users'
+        )
     everybody = scope == "tenant"
     after = None if before is None else validation.check_id(before, what="before")
     most = validation.check_limit(limit)
     with engine.looking(everybody=everybody) as connection:
         if after is not None and not store.exists(connection, after):
-            raise NotFound(f"expected the id of an entry of the audit, got {before!r:.80}", advice="audit")
+            raise NotFound(
+                f"expected the id of an entry of the audit, got {before!r:.80}", advice="audit"
+            )
         rows = store.entries(
             connection,
             owners=None if everybody else engine.owners,
@@ -57,22 +65,31 @@ def entries(
 
 
 def verify(engine: Engine, digests: Sequence[str]) -> AuditReport:
-    """Check that every entry of the tenant is as it was written, and those with these digests are still there."""
-    if isinstance(digests, str) or not all(isinstance(each, str) and _DIGEST.fullmatch(each) for each in digests):
+    """Check that every entry of the tenant is as it was written, and those with these digests are
+    still there.
+    """
+    if isinstance(digests, str) or not all(
+        isinstance(each, str) and _DIGEST.fullmatch(each) for each in digests
+    ):
         raise InvalidInput(
-            "expected digests to be a list of texts of 64 hexadecimal digits, as Receipt.digest has them"
+            "expected digests to be a list of texts of 64 hexadecimal digits, as Receipt.digest "
+            "has them"
         )
     with engine.looking(everybody=True) as connection:
         problems = store.problems(connection)
         known = store.found(connection, digests)
         count = store.size(connection)
-    messages = [_PROBLEMS[row["problem"]].format(seq=row["seq"], chain=row["chain"]) for row in problems]
+    messages = [
+        _PROBLEMS[row["problem"]].format(seq=row["seq"], chain=row["chain"]) for row in problems
+    ]
     messages += [f"no entry has the digest {each}" for each in digests if each not in known]
     return AuditReport(entries=count, problems=tuple(messages))
 
 
 def _entry(row: dict[str, Any]) -> AuditEntry:
-    """An entry from its row. One whose body somebody has spoiled is shown with what its columns say."""
+    """An entry from its row. One whose body somebody has spoiled is shown with what its columns
+    say.
+    """
     try:
         body = json.loads(row["body"])
         body = body if isinstance(body, dict) else {}

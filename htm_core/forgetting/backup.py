@@ -32,7 +32,9 @@ Progress = Callable[[int], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BackedUp:
-    """Counts of the rows written or read, by part. `vectors_owed` is how many nodes wait for a vector."""
+    """Counts of the rows written or read, by part. `vectors_owed` is how many nodes wait for a
+    vector.
+    """
 
     counts: Mapping[str, int]
     vectors_owed: int = 0
@@ -46,17 +48,20 @@ class Backup:
         self._engine = engine
 
     def write(self, target: TextIO, *, progress: Progress | None = None) -> BackedUp:
-        """Write everything as it is at one moment, line by line; `progress` is called now and then with the rows written so far.
+        """Write everything as it is at one moment, line by line; `progress` is called now and then
+        with the rows written so far.
 
-        This is: memories with what was forgotten and not yet purged, who said them, keys, tags, relations, files, places of a
-        palace, words and vectors; collections with their documents and what frameworks store in them; groups with their members,
-        what each robot and group holds and has held; and jobs, pending or parked.
+        This is: memories with what was forgotten and not yet purged, who said them, keys, tags,
+        relations, files, places of a palace, words and vectors; collections with their documents
+        and what frameworks store in them; groups with their members, what each robot and group
+        holds and has held; and jobs, pending or parked.
         """
         self._engine.write_behind.write()
         if self._engine.settings.read_url is None:
             with self._engine.transaction(patient=True, everybody=True) as connection:
                 return self._write(connection, target, progress)
-        # A replica may end a long query, and then the primary begins again: nothing of a half may be in the target.
+        # A replica may end a long query, and then the primary begins again: nothing of a half may
+        # be in the target.
         self._engine.database.follow()
         with TemporaryFile("w+", encoding="utf-8", newline="") as whole:
 
@@ -75,7 +80,9 @@ class Backup:
         counts: Counter[str] = Counter()
         known = store_backup.header(connection) or {}
         head = {name: known.get(name) for name in ("language", "code", "model", "dimension")}
-        target.write(_line({"format": FORMAT, "version": VERSION, "tenant": self._engine.tenant, **head}))
+        target.write(
+            _line({"format": FORMAT, "version": VERSION, "tenant": self._engine.tenant, **head})
+        )
         for part, row in store_backup.rows(connection, space=known.get("space")):
             target.write(_line({"part": part, "row": row}))
             counts[part] += 1
@@ -84,13 +91,16 @@ class Backup:
         return BackedUp(counts=dict(counts))
 
     def read(self, source: Iterable[str], *, progress: Progress | None = None) -> BackedUp:
-        """Read a backup, all of it, or on any error nothing. What this tenant has already stays, and is not written twice.
+        """Read a backup, all of it, or on any error nothing. What this tenant has already stays,
+        and is not written twice.
 
-        `source` is an open file or its lines. The tenant may have another name than the one in the backup. Vectors of another
-        model than the tenant's are made anew. A group that exists already keeps its rules and members; the members of others are
-        lost until they join again. A working memory that holds something stays as it is, and one that is opened with a smaller
-        budget keeps what its policy keeps. Raises `InvalidInput` for what is no backup, for a tenant with another text search
-        language, and for one in which a session, key or collection already holds something else.
+        `source` is an open file or its lines. The tenant may have another name than the one in the
+        backup. Vectors of another model than the tenant's are made anew. A group that exists
+        already keeps its rules and members; the members of others are lost until they join again. A
+        working memory that holds something stays as it is, and one that is opened with a smaller
+        budget keeps what its policy keeps. Raises `InvalidInput` for what is no backup, for a
+        tenant with another text search language, and for one in which a session, key or collection
+        already holds something else.
         """
         lines, engine = iter(source), self._engine
         head = _header(next(lines, ""))
@@ -103,7 +113,9 @@ class Backup:
                     counts[part] += len(few)
                 if progress is not None:
                     progress(counts.total())
-            missing = store_backup.enqueue_missing_vectors(connection, filling.settled(), model=engine.embedder.name)
+            missing = store_backup.enqueue_missing_vectors(
+                connection, filling.settled(), model=engine.embedder.name
+            )
             jobs.enqueue_count(connection)
         time_limit.restart()
         engine.working_memory()
@@ -124,20 +136,27 @@ class _Filling:
         here = store_backup.set_language(connection, language=language)
         if here != language:
             raise InvalidInput(
-                f"expected a backup whose words are cut as this tenant's are ({here}), got {language}; read it into a "
+                f"expected a backup whose words are cut as this tenant's are ({here}), got "
+                f"{language}; read it into a "
                 f"tenant without memories, or into one opened with Settings(language={language!r})"
             )
         known = store_backup.header(connection) or {}
         self._codes = (head["code"] or "", str(known.get("code")))
-        # Vectors of another model than this tenant's cannot be compared with its own: they are made anew.
-        fits = head["model"] is not None and head["model"] == known.get("model") and head["dimension"]
+        # Vectors of another model than this tenant's cannot be compared with its own: they are made
+        # anew.
+        fits = (
+            head["model"] is not None and head["model"] == known.get("model") and head["dimension"]
+        )
         self._model: str | None = head["model"] if fits else None
         self._dimension: int = head["dimension"] if fits else 0
-        self._space: int | None = None  # taken with the first vector, which then is of that dimension
+        # taken with the first vector, which then is of that dimension
+        self._space: int | None = None
         self._owners: dict[str, str] = {}  # by node, of those that were read
-        self._stateless: set[str] = set()  # of these, those of which no importance and metadata was read yet
+        # of these, those of which no importance and metadata was read yet
+        self._stateless: set[str] = set()
         self._known: set[UUID] = set()  # of these, those that were here already, wholly or in part
-        self._unsettled: set[UUID] = set()  # of those, the ones that may not be as live as they should be
+        # of those, the ones that may not be as live as they should be
+        self._unsettled: set[UUID] = set()
         self._gone: set[UUID] = set()  # and the ones that are not brought back
         self._sets: dict[
             str, tuple[str, SetVersion | None]
@@ -145,12 +164,16 @@ class _Filling:
         self._collections: dict[str, int | None] = {}  # the dimension of each that was read
 
     def put(self, part: str, rows: list[dict[str, Any]]) -> None:
-        """Write rows of one part; raises `InvalidInput` for rows that cannot belong to this tenant."""
+        """Write rows of one part; raises `InvalidInput` for rows that cannot belong to
+        this tenant.
+        """
         if part == "vectors":
             if self._model is None:
                 return
             if self._space is None:
-                self._space = store_backup.take_space(self._connection, model=self._model, dimension=self._dimension)
+                self._space = store_backup.take_space(
+                    self._connection, model=self._model, dimension=self._dimension
+                )
         if part == "working_sets":
             self._settle()  # nodes before sets, as all writers lock them
         for row in rows:
@@ -182,7 +205,8 @@ class _Filling:
         if name is not None:
             what = "session" if part == "mentions" else "key"
             raise InvalidInput(
-                f"expected a tenant in which the {what} {name!r} has nothing else, but it has; nothing was read: "
+                f"expected a tenant in which the {what} {name!r} has nothing else, but it has; "
+                "nothing was read: "
                 "read it into a tenant of its own"
             )
 
@@ -191,7 +215,8 @@ class _Filling:
         for row in rows:
             if row["id"] in self._sets:
                 raise InvalidInput(
-                    f"expected each of the working_sets once, got {row['id']!r:.80} again; nothing was read"
+                    f"expected each of the working_sets once, got {row['id']!r:.80} again; "
+                    "nothing was read"
                 )
             self._sets[row["id"]] = (row["owner"], None)
         for name, seen in store_backup.open_working_sets(self._connection, rows).items():
@@ -200,12 +225,15 @@ class _Filling:
     def _owner_of(self, name: object) -> str:
         if not isinstance(name, str) or name not in self._sets:
             raise InvalidInput(
-                f"expected rows of working_items to be of sets that were read, got {name!r:.80}; nothing was read"
+                f"expected rows of working_items to be of sets that were read, got {name!r:.80}; "
+                "nothing was read"
             )
         return self._sets[name][0]
 
     def _wanted(self, part: str, row: Mapping[str, Any]) -> bool:
-        """True if a row is new: sets that hold something stay as they are, and known nodes have their jobs."""
+        """True if a row is new: sets that hold something stay as they are, and known nodes have
+        their jobs.
+        """
         if part == "working_items":
             return row["set_id"] is not None
         if part == "jobs":
@@ -218,26 +246,35 @@ class _Filling:
         other = store_backup.conflicting_collection(self._connection, rows)
         if other is not None:
             raise InvalidInput(
-                f"expected a tenant in which the collection {other['name']!r} is as it was written, but its words are cut as "
-                f"{other['language']} and its vectors are of {other['model']} with {other['dimension']} dimensions; nothing was "
+                f"expected a tenant in which the collection {other['name']!r} is as it was "
+                "written, but its words are cut as "
+                f"{other['language']} and its vectors are of {other['model']} with "
+                f"{other['dimension']} dimensions; nothing was "
                 "read: read it into a tenant of its own"
             )
         self._collections |= {row["name"]: row["dimension"] for row in rows}
 
     def settled(self) -> list[UUID]:
-        """Make what was read as live as its mentions here say; answers with the nodes that exist of it."""
+        """Make what was read as live as its mentions here say; answers with the nodes that exist of
+        it.
+        """
         if self._stateless:
             raise InvalidInput(
-                f"expected a row of node_state for each of the nodes, got none for {min(self._stateless)!r}; nothing was read"
+                "expected a row of node_state for each of the nodes, got none for "
+                f"{min(self._stateless)!r}; nothing was read"
             )
         self._settle()
         return [node for node in map(UUID, self._owners) if node not in self._gone]
 
     def _settle(self) -> None:
-        """Settle nodes that were here already. One of which every mention was purged here is not restored."""
+        """Settle nodes that were here already. One of which every mention was purged here is not
+        restored.
+        """
         known, self._unsettled = sorted(self._unsettled), set()
         for at in range(0, len(known), store_backup.AT_ONCE):
-            self._gone |= store_backup.refresh_nodes(self._connection, known[at : at + store_backup.AT_ONCE])
+            self._gone |= store_backup.refresh_nodes(
+                self._connection, known[at : at + store_backup.AT_ONCE]
+            )
 
     def _adopt(self, part: str, row: dict[str, Any]) -> None:
         row["tenant"] = self._tenant
@@ -249,7 +286,9 @@ class _Filling:
             row["space"] = self._space
         elif part == "working_items":
             seen = self._sets[row["set_id"]][1]
-            row["set_id"], row["version"] = (None, None) if seen is None else (str(seen.id), seen.version)
+            row["set_id"], row["version"] = (
+                (None, None) if seen is None else (str(seen.id), seen.version)
+            )
 
     def _recoded(self, lexemes: str) -> str:
         """Lexemes with this tenant's prefix. Each is in quotes, and a prefix has none."""
@@ -258,13 +297,17 @@ class _Filling:
 
 
 def _check_document(row: Mapping[str, Any], collections: Mapping[str, int | None]) -> None:
-    """Refuse a document with another uid, of an unknown collection, or with vectors of another length."""
+    """Refuse a document with another uid, of an unknown collection, or with vectors of another
+    length.
+    """
     try:
         dimension = collections[row["collection"]]
         if row["uid"] != str(document_id(row["collection"], row["namespace"], row["id"])):
             raise ValueError("its uid is not that of its collection, namespace and id")
         for passage in row["passages"] or []:
-            vectors = [vector for vector in (passage["embedding"], passage["exact"]) if vector is not None]
+            vectors = [
+                vector for vector in (passage["embedding"], passage["exact"]) if vector is not None
+            ]
             if any(vector.count(",") + 1 != dimension for vector in vectors):
                 raise ValueError(f"a vector of another length than {dimension}")
     except (KeyError, ValueError, TypeError, AttributeError) as error:
@@ -285,11 +328,14 @@ def is_backup(first: str) -> bool:
 
 def _header(first: str) -> dict[str, Any]:
     if not is_backup(first):
-        raise InvalidInput(f"expected a backup, whose first line has the format {FORMAT!r}, got {first[:80]!r}")
+        raise InvalidInput(
+            f"expected a backup, whose first line has the format {FORMAT!r}, got {first[:80]!r}"
+        )
     head: dict[str, Any] = json.loads(first)
     if head.get("version") not in range(1, VERSION + 1):
         raise InvalidInput(
-            f"expected a backup of version {VERSION} or older, got {head.get('version')!r}; use a newer htm-memory"
+            f"expected a backup of version {VERSION} or older, got {head.get('version')!r}; use a "
+            "newer htm-memory"
         )
     return check_header(head)
 

@@ -52,21 +52,30 @@ _HEADER = {"language": str, "code": str, "model": str, "dimension": int}
 
 
 def check_header(head: Mapping[str, Any]) -> dict[str, Any]:
-    """The first line with all its fields, None for those that it does not have; wrong types are refused."""
+    """The first line with all its fields, None for those that it does not have; wrong types are
+    refused.
+    """
     for name, kind in _HEADER.items():
         value = head.get(name)
         if value is not None and type(value) is not kind:
             raise InvalidInput(
-                f"expected {name} in the first line of a backup to be a {kind.__name__}, got {value!r:.80}"
+                f"expected {name} in the first line of a backup to be a {kind.__name__}, got "
+                f"{value!r:.80}"
             )
     code = head.get("code")
-    if code is not None and not (code and code.isascii() and code.isprintable() and not set(code) & set("'\\ ")):
-        raise InvalidInput(f"expected code in the first line of a backup to be some letters, got {code!r:.80}")
+    if code is not None and not (
+        code and code.isascii() and code.isprintable() and not set(code) & set("'\\ ")
+    ):
+        raise InvalidInput(
+            f"expected code in the first line of a backup to be some letters, got {code!r:.80}"
+        )
     return {**dict.fromkeys(_HEADER), **head}
 
 
 def check_row(part: str, row: Mapping[str, Any], *, dimension: int) -> None:
-    """Refuse a row that the database would accept but that would break later use, such as a time that cannot be read."""
+    """Refuse a row that the database would accept but that would break later use, such as a time
+    that cannot be read.
+    """
     try:
         _check_times(row)
         if part == "nodes" and row["id"] != str(node_id(row["owner"], row["content"])):
@@ -77,7 +86,9 @@ def check_row(part: str, row: Mapping[str, Any], *, dimension: int) -> None:
             raise ValueError(f"a vector of another length than {dimension}")
         if part == "node_state" and not 0 <= row["importance"] <= 10:
             raise ValueError("importance is not from 0 to 10")
-        if part == "collections" and not all(isinstance(row[name], str) for name in ("name", "language")):
+        if part == "collections" and not all(
+            isinstance(row[name], str) for name in ("name", "language")
+        ):
             raise TypeError("its name or language is no text")
         if part == "collections" and (row["model"] is None) is not (row["dimension"] is None):
             raise ValueError("a model without a dimension, or a dimension without a model")
@@ -86,7 +97,9 @@ def check_row(part: str, row: Mapping[str, Any], *, dimension: int) -> None:
             check(row)
     except (KeyError, ValueError, TypeError, AttributeError, OverflowError) as error:
         reason = f"no {error}" if isinstance(error, KeyError) else str(error)
-        raise InvalidInput(f"expected a row of {part} as a backup has them, got {reason}; nothing was read") from None
+        raise InvalidInput(
+            f"expected a row of {part} as a backup has them, got {reason}; nothing was read"
+        ) from None
 
 
 def _check_times(row: Mapping[str, Any]) -> None:
@@ -120,7 +133,9 @@ def _check_group(row: Mapping[str, Any]) -> None:
         _check_times(member)
 
 
-def _check_count(row: Mapping[str, Any], name: str, *, least: int = 0, most: int = _LARGEST_COUNT) -> None:
+def _check_count(
+    row: Mapping[str, Any], name: str, *, least: int = 0, most: int = _LARGEST_COUNT
+) -> None:
     number = whole_number(row[name])
     if number is None or not least <= number <= most:
         raise ValueError(f"{name} is no whole number from {least} to {most:,}")
@@ -161,7 +176,9 @@ def _check_range(text: str) -> None:
     match = _RANGE.fullmatch(text)
     if match is None or not (match[1] or match[2]):
         raise ValueError(f"valid is no range of times: {text!r:.80}")
-    start, stop = (datetime.fromisoformat(end).astimezone(UTC) if end else None for end in match.groups())
+    start, stop = (
+        datetime.fromisoformat(end).astimezone(UTC) if end else None for end in match.groups()
+    )
     if start is not None and stop is not None and start >= stop:
         raise ValueError(f"valid is over before it begins: {text!r:.80}")
 
@@ -215,7 +232,9 @@ def _check_decision(row: Mapping[str, Any]) -> None:
 
 def _check_consultation(row: Mapping[str, Any]) -> None:
     for layer in row["layers"] if isinstance(row["layers"], list) else [None]:
-        if not isinstance(layer, dict) or not all(isinstance(layer.get(name), str) for name in ("layer", "state")):
+        if not isinstance(layer, dict) or not all(
+            isinstance(layer.get(name), str) for name in ("layer", "state")
+        ):
             raise TypeError("layers is no list of mappings with layer and state")
     _check_levels(row["layers"], _LEVELS)
 
@@ -310,14 +329,20 @@ def _check_levels(value: object, left: int) -> None:
 
 
 def check_owner(part: str, row: Mapping[str, Any], *, owners: Mapping[str, str]) -> None:
-    """Refuse a row that would show one owner's node to another; `owners` maps the ids of the nodes read to their owners.
+    """Refuse a row that would show one owner's node to another; `owners` maps the ids of the nodes
+    read to their owners.
 
     The owner of an item in working memory is that of its working set.
     """
     for node in _nodes_of(part, row):
-        if not isinstance(node, str) or node not in owners or not _may_name(part, row.get("owner"), owners[node]):
+        if (
+            not isinstance(node, str)
+            or node not in owners
+            or not _may_name(part, row.get("owner"), owners[node])
+        ):
             raise InvalidInput(
-                f"expected rows of {part} to name nodes of their own owner, got {node!r:.80}; nothing was read"
+                f"expected rows of {part} to name nodes of their own owner, got {node!r:.80}; "
+                "nothing was read"
             )
 
 
@@ -331,7 +356,8 @@ def source_of(row: Mapping[str, Any], *, owners: Mapping[str, str]) -> str | Non
         return None
     if owners[source] != row.get("owner"):
         raise InvalidInput(
-            f"expected facts in rows of mentions to be taken from nodes of their own owner, got {source!r:.80}; nothing was read"
+            "expected facts in rows of mentions to be taken from nodes of their own owner, got "
+            f"{source!r:.80}; nothing was read"
         )
     return str(source)
 
@@ -343,13 +369,17 @@ def _nodes_of(part: str, row: Mapping[str, Any]) -> list[object]:
         return [row.get("source"), row.get("target")]
     if part == "merges":
         return [row.get("node_id"), row.get("into_id")]
-    if part in ("working_items", "jobs", *_NO_OWNER) or (part in _OWNED and row.get("node_id") is not None):
+    if part in ("working_items", "jobs", *_NO_OWNER) or (
+        part in _OWNED and row.get("node_id") is not None
+    ):
         return [row.get("node_id")]
     return []
 
 
 def _may_name(part: str, owner: object, node_owner: str) -> bool:
-    """True if an owner's row may name a node: its own, a shared one in relations and working items, any one in jobs."""
+    """True if an owner's row may name a node: its own, a shared one in relations and working items,
+    any one in jobs.
+    """
     if part == "working_items" and owner == "" and is_anonymous(node_owner):
         return True  # a memory without a user may see the sessions without a known user
     return (

@@ -28,14 +28,21 @@ Note = Callable[[Connection], object]  # what is written last in the transaction
 
 
 def forget(engine: Engine, id_or_key: str, *, robot: str | None, note: Note | None = None) -> None:
-    """Hide a node for its owner, or withdraw one robot's mentions, with the files that came with them; raises `NotFound`."""
+    """Hide a node for its owner, or withdraw one robot's mentions, with the files that came with
+    them; raises `NotFound`.
+    """
     for attempt in attempts():
         with attempt, engine.transaction() as connection:
             node = find(engine, connection, id_or_key)
             # What says the same was shown as one memory, and goes as one.
             group = [] if node is None else tidying.group_of(connection, node)
             hidden, gone = forgetting.forget(
-                connection, group, owner=engine.owner, by=engine.robot, robot=robot, at=engine.clock()
+                connection,
+                group,
+                owner=engine.owner,
+                by=engine.robot,
+                robot=robot,
+                at=engine.clock(),
             )
             if hidden and note is not None:
                 note(connection)
@@ -61,7 +68,9 @@ def restore(engine: Engine, id_or_key: str, *, note: Note | None = None) -> Node
             if shown and note is not None:
                 note(connection)
     if not shown:
-        raise NotFound(f"expected something forgotten and not purged, got {id_or_key!r}", advice="forgotten")
+        raise NotFound(
+            f"expected something forgotten and not purged, got {id_or_key!r}", advice="forgotten"
+        )
     engine.emit("restore", mentions=shown)
     return get(engine, str(node))
 
@@ -75,7 +84,13 @@ def purge(engine: Engine, older_than: datetime | timedelta, *, confirm: str) -> 
         with attempt, engine.transaction() as connection:
             hidden = forgetting.hide_expired(connection, owner=engine.owner)
             counts = forgetting.purge(connection, owner=engine.owner, before=before)
-            _record(engine, connection, "purge", counts, forgotten_before=before.astimezone(UTC).isoformat())
+            _record(
+                engine,
+                connection,
+                "purge",
+                counts,
+                forgotten_before=before.astimezone(UTC).isoformat(),
+            )
     engine.forgot()
     engine.drop(hidden)
     engine.emit("purge", nodes=counts["nodes"])
@@ -83,7 +98,9 @@ def purge(engine: Engine, older_than: datetime | timedelta, *, confirm: str) -> 
 
 
 def sweep(engine: Engine) -> int:
-    """Hide what has expired in the whole tenant, erase what expired longer ago than the grace, and say how many nodes went."""
+    """Hide what has expired in the whole tenant, erase what expired longer ago than the grace, and
+    say how many nodes went.
+    """
     before = engine.clock() - engine.settings.expired_grace
     for attempt in attempts():
         with attempt, engine.transaction(everybody=True) as connection:
@@ -94,13 +111,21 @@ def sweep(engine: Engine) -> int:
     return gone
 
 
-def erase(engine: Engine, *, user: str | None, session: str | None, key: str | None, confirm: str) -> Receipt:
+def erase(
+    engine: Engine, *, user: str | None, session: str | None, key: str | None, confirm: str
+) -> Receipt:
     """Erase everything of a user, a session or a key, with a receipt of what went."""
     _confirm(confirm)
     names = {"user": user, "session": session, "key": key}
-    about = {what: validation.normal_name(name, what=what) for what, name in names.items() if name is not None}
+    about = {
+        what: validation.normal_name(name, what=what)
+        for what, name in names.items()
+        if name is not None
+    }
     if len(about) != 1:
-        raise InvalidInput(f"expected exactly one of user, session and key, got {len(about)}; nothing was erased")
+        raise InvalidInput(
+            f"expected exactly one of user, session and key, got {len(about)}; nothing was erased"
+        )
     user, session = about.get("user"), about.get("session")
     others = [user] if user is not None else [] if session is None else engine.owners_of(session)
     for attempt in attempts():
@@ -110,7 +135,9 @@ def erase(engine: Engine, *, user: str | None, session: str | None, key: str | N
             elif session is not None:
                 totals: Counter[str] = Counter()
                 for owner in engine.owners_of(session):
-                    totals.update(forgetting.erase_session(connection, owner=owner, session=session))
+                    totals.update(
+                        forgetting.erase_session(connection, owner=owner, session=session)
+                    )
                 counts = dict(totals)
             else:
                 counts = forgetting.erase_key(connection, owner=engine.owner, key=about["key"])
@@ -127,11 +154,14 @@ def erase(engine: Engine, *, user: str | None, session: str | None, key: str | N
 
 
 def erase_tenant(engine: Engine, *, confirm: str, progress: Progress | None = None) -> Receipt:
-    """Erase everything that the tenant has, of all its users, with a receipt of what went; goes on where it was interrupted."""
+    """Erase everything that the tenant has, of all its users, with a receipt of what went; goes on
+    where it was interrupted.
+    """
     tenant, about = engine.tenant, {"tenant": engine.tenant}
     if confirm != tenant:
         raise InvalidInput(
-            f"expected confirm={tenant!r}, the name of the tenant that is erased with all its users, got {confirm!r:.80}; "
+            f"expected confirm={tenant!r}, the name of the tenant that is erased with all its "
+            f"users, got {confirm!r:.80}; "
             "nothing was erased"
         )
     receipts: list[Receipt] = []
@@ -141,11 +171,14 @@ def erase_tenant(engine: Engine, *, confirm: str, progress: Progress | None = No
         receipts.append(_record(engine, connection, "erase", dict(counts), about=about))
 
     engine.write_behind.write()  # what it would write later would be of nobody
-    # Each answer has its limit, and the whole takes as long as it takes: one batch follows the other.
+    # Each answer has its limit, and the whole takes as long as it takes: one batch follows the
+    # other.
     with time_limit.limited(time_limit.TimeLimit(engine.settings.verb_timeout, total=math.inf)):
         tenant_erasure.refuse_while_moving(engine.database, tenant)
         there = _begin(engine, about)
-        counts = tenant_erasure.erase(engine.database, tenant, rows=there, record=record, progress=progress)
+        counts = tenant_erasure.erase(
+            engine.database, tenant, rows=there, record=record, progress=progress
+        )
         _forget_tenant(engine)
         tenant_erasure.refuse_while_moving(engine.database, tenant)  # one that began meanwhile
     engine.emit("erase", rows=sum(counts.values()))
@@ -153,16 +186,22 @@ def erase_tenant(engine: Engine, *, confirm: str, progress: Progress | None = No
 
 
 def _begin(engine: Engine, about: dict[str, str]) -> int:
-    """Write into the audit that an erasure begins, unless it goes on, and return how many rows there are; raises `NotFound`."""
+    """Write into the audit that an erasure begins, unless it goes on, and return how many rows
+    there are; raises `NotFound`.
+    """
     for attempt in attempts():
-        with attempt, engine.database.transaction(engine.tenant, claim=EVERYBODY, patient=True) as connection:
+        with (
+            attempt,
+            engine.database.transaction(engine.tenant, claim=EVERYBODY, patient=True) as connection,
+        ):
             there = tenant_erasure.count_rows(connection)
             is_known = bool(there) or tenant_erasure.has_audit(connection)
             if there and not _is_under_way(connection, engine.tenant):
                 _record(engine, connection, BEGUN, there, about=about)
     if not is_known and not tokens.listed(engine.database, engine.tenant, revoked=True):
         raise NotFound(
-            f"expected the name of a tenant that has something, got {engine.tenant!r}, which never had; names are exact. "
+            f"expected the name of a tenant that has something, got {engine.tenant!r}, which "
+            "never had; names are exact. "
             "Nothing was erased"
         )
     return sum(there.values())
@@ -170,7 +209,9 @@ def _begin(engine: Engine, about: dict[str, str]) -> int:
 
 def _is_under_way(connection: Connection, tenant: str) -> bool:
     """True if an erasure of the tenant has begun that has no receipt yet."""
-    last = store_audit.entries(connection, owners=None, kind=None, about=("tenant", tenant), before=None, limit=1)
+    last = store_audit.entries(
+        connection, owners=None, kind=None, about=("tenant", tenant), before=None, limit=1
+    )
     return bool(last) and last[0]["kind"] == BEGUN
 
 
@@ -192,14 +233,21 @@ def _record(
     """Write into the audit what an erasure deleted: the last thing that its transaction does."""
     at = engine.clock()
     written = store_audit.record(
-        connection, id=new_id(), kind=kind, owner=engine.owner, robot=engine.robot, at=at, about=about,
+        connection,
+        id=new_id(),
+        kind=kind,
+        owner=engine.owner,
+        robot=engine.robot,
+        at=at,
+        about=about,
         facts={"counts": counts, **facts},
-    )  # fmt: skip
+    )
     return Receipt(counts=counts, id=written.id, digest=written.digest, at=at)
 
 
 def _confirm(confirm: str) -> None:
     if confirm != CONFIRMED:
         raise InvalidInput(
-            f'expected confirm="{CONFIRMED}" for what cannot be undone, got {confirm!r}; nothing was erased'
+            f'expected confirm="{CONFIRMED}" for what cannot be undone, got {confirm!r}; nothing '
+            "was erased"
         )

@@ -23,14 +23,19 @@ class _OtherVersion(Exception):
 def revise(
     engine: Engine, draft: Draft, *, if_version: int | None, forget: bool, note: Note | None = None
 ) -> Node | Conflict:
-    """Write a draft as its key's newest value; with `if_version` only if the key is still at that version.
+    """Write a draft as its key's newest value; with `if_version` only if the key is still at that
+    version.
 
-    With `forget` the mentions of the key with the value before it are forgotten in the same transaction.
+    With `forget` the mentions of the key with the value before it are forgotten in the same
+    transaction.
     """
     key = validation.check_key(draft.key)
-    if if_version is not None and (isinstance(if_version, bool) or not isinstance(if_version, int) or if_version < 0):
+    if if_version is not None and (
+        isinstance(if_version, bool) or not isinstance(if_version, int) or if_version < 0
+    ):
         raise InvalidInput(
-            f"expected if_version to be a version as in Node.version, or 0 for none yet, got {if_version!r}"
+            "expected if_version to be a version as in Node.version, or 0 for none yet, got "
+            f"{if_version!r}"
         )
 
     before: list[UUID] = []

@@ -1,4 +1,6 @@
-"""The audit: entries that say what was erased, replaced or undone, when and by whom. None holds a word of what it is about."""
+"""The audit: entries that say what was erased, replaced or undone, when and by whom. None holds a
+word of what it is about.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ _KIND = re.compile(r"[a-z][a-z_]{0,39}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recorded:
-    """An entry that was written: its id, and the digest that stands for it and for all before it."""
+    """An entry that was written: its id, and the digest that stands for it and for all
+    before it.
+    """
 
     id: str
     digest: str
@@ -35,11 +39,12 @@ def record(
     about: Mapping[str, str] | None = None,
     facts: Mapping[str, Any] | None = None,
 ) -> Recorded:
-    """Write an entry; the last thing that a transaction does, since others who write entries of this tenant wait for its end.
+    """Write an entry; the last thing that a transaction does, since others who write entries of
+    this tenant wait for its end.
 
-    `kind` is one word such as "erase" or "supersede"; `owner` and `robot` are those of the memory that acts. `about` are names of
-    what it is about ("user", "session", "key"), which are stored as digests. `facts` are JSON values: numbers, ids, rules, times,
-    and never words of a memory.
+    `kind` is one word such as "erase" or "supersede"; `owner` and `robot` are those of the memory
+    that acts. `about` are names of what it is about ("user", "session", "key"), which are stored as
+    digests. `facts` are JSON values: numbers, ids, rules, times, and never words of a memory.
     """
     assert _KIND.fullmatch(kind), kind
     row = connection.execute(load("forgetting/store_audit")["open_chain"]).fetchone()
@@ -65,11 +70,17 @@ def record(
 
 def canonical(body: Mapping[str, Any]) -> str:
     """JSON that is written in one way only: ASCII, keys in order, no spaces."""
-    return json.dumps(body, ensure_ascii=True, allow_nan=False, sort_keys=True, separators=(",", ":"))
+    return json.dumps(
+        body, ensure_ascii=True, allow_nan=False, sort_keys=True, separators=(",", ":")
+    )
 
 
 def _digests(connection: Connection, chain: UUID, named: Sequence[tuple[str, str]]) -> list[str]:
-    values = {"chain": chain, "kinds": [kind for kind, _ in named], "names": [name for _, name in named]}
+    values = {
+        "chain": chain,
+        "kinds": [kind for kind, _ in named],
+        "names": [name for _, name in named],
+    }
     row = connection.execute(load("forgetting/store_audit")["names"], values).fetchone()
     assert row is not None  # a function that is no set has one row
     return list(row["digests"])
@@ -77,7 +88,9 @@ def _digests(connection: Connection, chain: UUID, named: Sequence[tuple[str, str
 
 def digests_of(connection: Connection, kind: str, name: str) -> list[str]:
     """Return the digests of a name in the tenant's entries, one for each chain."""
-    row = connection.execute(load("forgetting/store_audit")["digests"], {"kind": kind, "name": name}).fetchone()
+    row = connection.execute(
+        load("forgetting/store_audit")["digests"], {"kind": kind, "name": name}
+    ).fetchone()
     assert row is not None  # a function that is no set has one row
     return list(row["digests"])
 
@@ -91,7 +104,9 @@ def entries(
     before: UUID | None,
     limit: int,
 ) -> list[Row]:
-    """Entries, newest first: of these owners or of everybody, of one kind, about one user, session or key."""
+    """Entries, newest first: of these owners or of everybody, of one kind, about one user, session
+    or key.
+    """
     values = {
         "owners": None if owners is None else sorted(_of_owners(connection, owners)),
         "kind": kind,
@@ -104,11 +119,17 @@ def entries(
 
 
 def _of_owners(connection: Connection, owners: Iterable[str]) -> set[str]:
-    return {digest for owner in owners for digest in (digests_of(connection, "user", owner) if owner else [""])}
+    return {
+        digest
+        for owner in owners
+        for digest in (digests_of(connection, "user", owner) if owner else [""])
+    }
 
 
 def problems(connection: Connection) -> list[Row]:
-    """Return what is wrong with the tenant's entries, of all owners: `chain`, `seq`, and "changed", "missing" or "cut"."""
+    """Return what is wrong with the tenant's entries, of all owners: `chain`, `seq`, and "changed",
+    "missing" or "cut".
+    """
     return connection.execute(load("forgetting/store_audit")["problems"]).fetchall()
 
 
@@ -122,9 +143,15 @@ def size(connection: Connection) -> int:
 def found(connection: Connection, digests: Iterable[str]) -> set[str]:
     """Those of some digests that entries have."""
     values = {"digests": [bytes.fromhex(digest) for digest in digests]}
-    return {row["digest"] for row in connection.execute(load("forgetting/store_audit")["has_digests"], values)}
+    return {
+        row["digest"]
+        for row in connection.execute(load("forgetting/store_audit")["has_digests"], values)
+    }
 
 
 def exists(connection: Connection, id: UUID) -> bool:
     """True if an entry has this id."""
-    return connection.execute(load("forgetting/store_audit")["exists"], {"id": id}).fetchone() is not None
+    return (
+        connection.execute(load("forgetting/store_audit")["exists"], {"id": id}).fetchone()
+        is not None
+    )

@@ -74,6 +74,8 @@ if not TYPE_CHECKING:  # a type checker goes by the imports above
 
     def __getattr__(name: str) -> Any:
         if name not in _MODULES:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}; it has {', '.join(_MODULES)}")
+            raise AttributeError(
+                f"module {__name__!r} has no attribute {name!r}; it has {', '.join(_MODULES)}"
+            )
         value = globals()[name] = getattr(import_module(f".{_MODULES[name]}", __name__), name)
         return value

@@ -1,7 +1,9 @@
-"""Following conversations of elsewhere: what was taken back in them goes, and what holds again comes back.
+"""Following conversations of elsewhere: what was taken back in them goes, and what holds again
+comes back.
 
-A message that was edited away there is hidden here, as if it had been forgotten, until a file says again that it holds. What a
-user has forgotten stays so. A file that is older than what is known of its conversation changes nothing.
+A message that was edited away there is hidden here, as if it had been forgotten, until a file says
+again that it holds. What a user has forgotten stays so. A file that is older than what is known of
+its conversation changes nothing.
 """
 
 from __future__ import annotations
@@ -23,7 +25,8 @@ from ..text.redaction.values import redact_draft
 from ..writing import forgetting, mentions
 from .transcripts.turns import Conversation
 
-TAKEN_BACK = "htm:taken-back"  # who has forgotten what was taken back; no robot has such a name by accident
+# who has forgotten what was taken back; no robot has such a name by accident
+TAKEN_BACK = "htm:taken-back"
 AT_ONCE = 200  # conversations
 
 _Said = tuple[str | None, UUID | None, datetime | None]  # by whom, the node, and when
@@ -31,7 +34,9 @@ Known = dict[str, list[dict[str, Any]]]
 
 
 def older(engine: Engine, conversations: Iterable[Conversation]) -> set[str]:
-    """The sessions of which more, and later, is known than the file has: what it says of them was so once."""
+    """The sessions of which more, and later, is known than the file has: what it says of them was
+    so once.
+    """
     sessions = set[str]()
     for some in _batches(conversations):
         with engine.transaction() as connection:
@@ -41,9 +46,14 @@ def older(engine: Engine, conversations: Iterable[Conversation]) -> set[str]:
 
 
 def follow(
-    engine: Engine, conversations: Iterable[Conversation], *, but: Iterable[str] = (), dry_run: bool = False
+    engine: Engine,
+    conversations: Iterable[Conversation],
+    *,
+    but: Iterable[str] = (),
+    dry_run: bool = False,
 ) -> int:
-    """Hide what was taken back, and bring back what holds again; answers how many messages were hidden.
+    """Hide what was taken back, and bring back what holds again; answers how many messages were
+    hidden.
 
     `but` are sessions that are left alone, and with `dry_run` nothing is written.
     """
@@ -64,10 +74,11 @@ def follow(
 
 
 class FirstTimes:
-    """Gives the turns of forked sessions the times at which they were said first, by which a copy is known as one.
+    """Gives the turns of forked sessions the times at which they were said first, by which a copy
+    is known as one.
 
-    A forked session repeats the turns of the session that it goes on from, with new times. It does so at its beginning: from the
-    first turn on that is another one, all are its own.
+    A forked session repeats the turns of the session that it goes on from, with new times. It does
+    so at its beginning: from the first turn on that is another one, all are its own.
     """
 
     def __init__(self, engine: Engine, conversations: Iterable[Conversation]) -> None:
@@ -78,12 +89,18 @@ class FirstTimes:
         self._copied: Counter[str] = Counter()
         if self._said:
             with engine.transaction() as connection:
-                rows = mentions.said_in(connection, list(self._said), owner=engine.owner, but=TAKEN_BACK)
+                rows = mentions.said_in(
+                    connection, list(self._said), owner=engine.owner, but=TAKEN_BACK
+                )
             for row in rows:
-                self._add(row["session"], row["external_id"], (row["role"], row["node_id"], row["at"]))
+                self._add(
+                    row["session"], row["external_id"], (row["role"], row["node_id"], row["at"])
+                )
 
     def dated(self, draft: Draft) -> Draft:
-        """A draft, with the time of the turn that it repeats where it does. They are to be given in the order of their files."""
+        """A draft, with the time of the turn that it repeats where it does. They are to be given in
+        the order of their files.
+        """
         session = draft.session or ""
         if session not in self._from and session not in self._said:
             return draft
@@ -112,15 +129,22 @@ def _batches(conversations: Iterable[Conversation]) -> Iterator[list[Conversatio
 
 
 def _write(
-    engine: Engine, connection: Connection, gone: Sequence[dict[str, Any]], back: Sequence[dict[str, Any]]
+    engine: Engine,
+    connection: Connection,
+    gone: Sequence[dict[str, Any]],
+    back: Sequence[dict[str, Any]],
 ) -> list[Any]:
     owner = engine.owner
     if back:
-        forgetting.restore_mentions(connection, _with_files(connection, back, owner=owner), owner=owner)
+        forgetting.restore_mentions(
+            connection, _with_files(connection, back, owner=owner), owner=owner
+        )
     if not gone:
         return []
     ids = _with_files(connection, gone, owner=owner)
-    return forgetting.forget_mentions(connection, ids, owner=owner, by=TAKEN_BACK, at=engine.clock())
+    return forgetting.forget_mentions(
+        connection, ids, owner=owner, by=TAKEN_BACK, at=engine.clock()
+    )
 
 
 def _with_files(connection: Connection, rows: Sequence[dict[str, Any]], *, owner: str) -> list[Any]:
@@ -155,10 +179,16 @@ def _is_older(conversation: Conversation, rows: Sequence[dict[str, Any]]) -> boo
 
 def _gone(conversation: Conversation, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     there = [row for row in rows if not row["forgotten"]]
-    if conversation.whole and any(row["external_id"] in conversation.ids | conversation.taken_back for row in rows):
+    if conversation.whole and any(
+        row["external_id"] in conversation.ids | conversation.taken_back for row in rows
+    ):
         return [row for row in there if row["external_id"] not in conversation.ids]
     return [row for row in there if row["external_id"] in conversation.taken_back]
 
 
 def _back(conversation: Conversation, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [row for row in rows if row["forgotten_by"] == TAKEN_BACK and row["external_id"] in conversation.ids]
+    return [
+        row
+        for row in rows
+        if row["forgotten_by"] == TAKEN_BACK and row["external_id"] in conversation.ids
+    ]

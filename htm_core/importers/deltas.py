@@ -1,4 +1,6 @@
-"""The messages of a thread that LangGraph keeps as deltas (`DeltaChannel`), put together again from what was stored and written."""
+"""The messages of a thread that LangGraph keeps as deltas (`DeltaChannel`), put together again from
+what was stored and written.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +16,12 @@ _OVERWRITE = "__overwrite__"
 
 
 class DeltaMessages:
-    """The messages of a channel, checkpoint by checkpoint, by the rules of LangGraph's own reducers for deltas.
+    """The messages of a channel, checkpoint by checkpoint, by the rules of LangGraph's own reducers
+    for deltas.
 
-    A message with the id of another one takes its place, a removal takes one away or all, an `Overwrite` begins anew. Whoever gave
-    the channel a reducer that does something else has other messages there than here.
+    A message with the id of another one takes its place, a removal takes one away or all, an
+    `Overwrite` begins anew. Whoever gave the channel a reducer that does something else has other
+    messages there than here.
     """
 
     def __init__(self) -> None:
@@ -43,21 +47,37 @@ class DeltaMessages:
     def _take_writes(self, at: datetime) -> None:
         state, writes = self._state, [_overwriting(value) for value in self._written]
         self._written = []
-        last = max((place for place, value in enumerate(writes) if isinstance(value, Overwritten)), default=None)
+        last = max(
+            (place for place, value in enumerate(writes) if isinstance(value, Overwritten)),
+            default=None,
+        )
         if last is not None:
-            state = [(message, self._since(message, at)) for message in _messages(writes[last].value)]
+            state = [
+                (message, self._since(message, at)) for message in _messages(writes[last].value)
+            ]
             writes = writes[last + 1 :]
-        self._state = self._reduced(state, [message for value in writes for message in _messages(value)], at)
+        self._state = self._reduced(
+            state, [message for value in writes for message in _messages(value)], at
+        )
 
     def _reduced(
-        self, state: Sequence[tuple[dict[str, Any], datetime]], messages: Sequence[dict[str, Any]], at: datetime
+        self,
+        state: Sequence[tuple[dict[str, Any], datetime]],
+        messages: Sequence[dict[str, Any]],
+        at: datetime,
     ) -> list[tuple[dict[str, Any], datetime]]:
         """The state after messages were added, replaced and removed."""
-        cleared = [place for place, each in enumerate(messages) if each["type"] == "remove" and _id(each) == _ALL]
+        cleared = [
+            place
+            for place, each in enumerate(messages)
+            if each["type"] == "remove" and _id(each) == _ALL
+        ]
         if cleared:
             state, messages = (), messages[cleared[-1] + 1 :]
         result: list[tuple[dict[str, Any], datetime] | None] = list(state)
-        places = {id: place for place, (each, _) in enumerate(state) if (id := _id(each)) is not None}
+        places = {
+            id: place for place, (each, _) in enumerate(state) if (id := _id(each)) is not None
+        }
         for message in messages:
             id = _id(message)
             if message["type"] == "remove":
@@ -76,7 +96,9 @@ class DeltaMessages:
         id = _id(message)
         return at if id is None else self._first.setdefault(id, at)
 
-    def _timed(self, message: dict[str, Any], place: int, at: datetime) -> tuple[dict[str, Any], datetime]:
+    def _timed(
+        self, message: dict[str, Any], place: int, at: datetime
+    ) -> tuple[dict[str, Any], datetime]:
         """A message of a stored value; one without an id is as old as the same one at its place."""
         if _id(message) is None and place < len(self._state) and self._state[place][0] == message:
             return self._state[place]
@@ -84,7 +106,9 @@ class DeltaMessages:
 
 
 def _overwriting(value: Any) -> Any:
-    """A write; one that puts a new value in the place of the old, in each of LangGraph's forms, as `Overwritten`."""
+    """A write; one that puts a new value in the place of the old, in each of LangGraph's forms, as
+    `Overwritten`.
+    """
     if isinstance(value, dict):
         if len(value) == 1 and _OVERWRITE in value:
             return Overwritten(value[_OVERWRITE])

@@ -1,4 +1,6 @@
-"""Where the rows of another package's database go. Each destination adds what is new or changed, and nothing twice."""
+"""Where the rows of another package's database go. Each destination adds what is new or changed,
+and nothing twice.
+"""
 
 from __future__ import annotations
 
@@ -52,18 +54,34 @@ class DocumentWriter:
         self._model = model.name
         # Without the model of the vectors, a text that has none is found by its words.
         self._collection = Collection(
-            engine.database, tenant=engine.tenant, name=name, embedder=model.embedder,
-            redactor=engine.redactor, clock=engine.clock,
-        )  # fmt: skip
+            engine.database,
+            tenant=engine.tenant,
+            name=name,
+            embedder=model.embedder,
+            redactor=engine.redactor,
+            clock=engine.clock,
+        )
 
     def write(self, rows: Sequence[ForeignRow], *, dry_run: bool) -> BatchOutcome:
-        """Put those that are new, and those whose text, metadata or vector is another than the collection has."""
+        """Put those that are new, and those whose text, metadata or vector is another than the
+        collection has.
+        """
         documents = {_place(row.item): row for row in rows if isinstance(row, ForeignDocument)}
-        hits = self._collection.query(ids=list(documents), limit=None, with_vectors=True) if documents else []
+        hits = (
+            self._collection.query(ids=list(documents), limit=None, with_vectors=True)
+            if documents
+            else []
+        )
         known = {_place(hit.item): hit for hit in hits}
         new = [row for place, row in documents.items() if place not in known]
-        changed = [row for place, row in documents.items() if place in known and self._differs(row, known[place])]
-        left_out = [] if dry_run else _in_halves(self._put, [*new, *changed], name=lambda row: row.item.id)
+        changed = [
+            row
+            for place, row in documents.items()
+            if place in known and self._differs(row, known[place])
+        ]
+        left_out = (
+            [] if dry_run else _in_halves(self._put, [*new, *changed], name=lambda row: row.item.id)
+        )
         refused = {each.where for each in left_out}
         return BatchOutcome(
             imported=sum(row.item.id not in refused for row in new),
@@ -96,7 +114,9 @@ class DocumentWriter:
 
 
 class LogWriter:
-    """Appends messages to the logs of their sessions, as the adapters keep them: of a user, or of the session alone."""
+    """Appends messages to the logs of their sessions, as the adapters keep them: of a user, or of
+    the session alone.
+    """
 
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
@@ -113,7 +133,9 @@ class LogWriter:
                 outcome.left_out.append(NotUnderstood(session, str(error)))
         return outcome
 
-    def _append(self, session: str, drafts: Sequence[Draft], outcome: BatchOutcome, *, dry_run: bool) -> None:
+    def _append(
+        self, session: str, drafts: Sequence[Draft], outcome: BatchOutcome, *, dry_run: bool
+    ) -> None:
         own = memory_for(self._memory, user=self._user, session=session)
         known = _known(own, [(session, draft.id or "") for draft in drafts])
         new = [draft for draft in drafts if (session, draft.id or "") not in known]
@@ -125,7 +147,9 @@ class LogWriter:
 
 
 class MemoryWriter:
-    """Remembers memories for their users; vectors are kept where the memory's own model made them."""
+    """Remembers memories for their users; vectors are kept where the memory's own
+    model made them.
+    """
 
     def __init__(self, memory: Memory, model: VectorModel) -> None:
         self._memory = memory
@@ -148,11 +172,21 @@ class MemoryWriter:
             return self._memory
         options = self._memory._options
         return Memory(
-            robot, url=options.url, tenant=options.tenant, user=options.user, session=options.session, budget=options.budget,
-            policy=options.policy, settings=options.settings, clock=options.clock, **options.plugs,
-        )  # fmt: skip
+            robot,
+            url=options.url,
+            tenant=options.tenant,
+            user=options.user,
+            session=options.session,
+            budget=options.budget,
+            policy=options.policy,
+            settings=options.settings,
+            clock=options.clock,
+            **options.plugs,
+        )
 
-    def _remember(self, own: Memory, drafts: Sequence[Draft], outcome: BatchOutcome, *, dry_run: bool) -> None:
+    def _remember(
+        self, own: Memory, drafts: Sequence[Draft], outcome: BatchOutcome, *, dry_run: bool
+    ) -> None:
         engine = own._engine
         drafts = [replace(draft, session=draft.session or own.session) for draft in drafts]
         known = _known(own, [_said(draft) for draft in drafts])
@@ -167,7 +201,9 @@ class MemoryWriter:
 
 
 class PalaceWriter:
-    """Files texts in the rooms and drawers of a palace; one that is filed already keeps its place when its text changes."""
+    """Files texts in the rooms and drawers of a palace; one that is filed already keeps its place
+    when its text changes.
+    """
 
     def __init__(self, memory: Memory, model: VectorModel) -> None:
         self._memory, self._palace = memory, Palace(memory)
@@ -184,7 +220,11 @@ class PalaceWriter:
         known = _known(self._memory, [_said(draft) for draft in drafts])
         new = [draft for draft in drafts if _said(draft) not in known]
         changed = [draft for draft in drafts if _differs(draft, known.get(_said(draft)), engine)]
-        left_out = [] if dry_run else [*self._file(new), *_in_halves(self._memory.remember_many, changed, name=_id)]
+        left_out = (
+            []
+            if dry_run
+            else [*self._file(new), *_in_halves(self._memory.remember_many, changed, name=_id)]
+        )
         refused = {each.where for each in left_out}
         return BatchOutcome(
             imported=sum(draft.id not in refused for draft in new),
@@ -207,7 +247,10 @@ class PalaceWriter:
 
 def _differs(draft: Draft, node: UUID | None, engine: Engine) -> bool:
     """True if a text that is known, by its node, is another one now."""
-    return node is not None and node_id(engine.owner, redact_draft(draft, engine.redactor).content) != node
+    return (
+        node is not None
+        and node_id(engine.owner, redact_draft(draft, engine.redactor).content) != node
+    )
 
 
 def _id(draft: Draft) -> str | None:
@@ -229,7 +272,9 @@ def _said(draft: Draft) -> tuple[str, str]:
 def _in_halves(
     write: Callable[[Sequence[T]], object], rows: Sequence[T], *, name: Callable[[T], str | None]
 ) -> list[NotUnderstood]:
-    """Write rows at once; where one of them is refused, write all others. Answers with those that were refused."""
+    """Write rows at once; where one of them is refused, write all others. Answers with those that
+    were refused.
+    """
     if not rows:
         return []
     try:

@@ -1,4 +1,6 @@
-"""langchain-postgres: `PGVectorStore`, its forerunner `PGVector`, and `PostgresChatMessageHistory`."""
+"""langchain-postgres: `PGVectorStore`, its forerunner `PGVector`, and
+`PostgresChatMessageHistory`.
+"""
 
 from __future__ import annotations
 
@@ -22,20 +24,29 @@ class PGVectorStoreTables:
 
     kind = "langchain-pgvectorstore"
     expects = (
-        "a primary key of one column, a text column that is not null, one vector column, and a json column for metadata"
+        "a primary key of one column, a text column that is not null, one vector column, and a "
+        "json column for metadata"
     )
 
     def recognise(self, database: ForeignDatabase) -> list[ForeignPart]:
         """The tables with langchain-postgres' own column names."""
-        tables = [each for each in database.tables if each.has(ID, EMBEDDING) or each.has(METADATA, EMBEDDING)]
+        tables = [
+            each
+            for each in database.tables
+            if each.has(ID, EMBEDDING) or each.has(METADATA, EMBEDDING)
+        ]
         return [part for table in tables if (part := self.part_of(table)) is not None]
 
     def part_of(self, table: ForeignTable) -> ForeignPart | None:
-        """The part of a table that is said to be of this kind, whatever its columns are called; None if their types are others."""
+        """The part of a table that is said to be of this kind, whatever its columns are called;
+        None if their types are others.
+        """
         keys = [each.name for each in table.columns if each.key]
         vectors = [each.name for each in table.columns if each.is_vector]
         texts = [
-            each.name for each in table.columns if each.type in ("text", "varchar") and each.required and not each.key
+            each.name
+            for each in table.columns
+            if each.type in ("text", "varchar") and each.required and not each.key
         ]
         jsons = [each.name for each in table.columns if each.type in ("json", "jsonb")]
         content = CONTENT if CONTENT in texts else texts[0] if len(texts) == 1 else None
@@ -46,10 +57,17 @@ class PGVectorStoreTables:
         if metadata is not None:
             columns["metadata"] = metadata
         further = tuple(
-            each.name for each in table.columns if each.name not in columns.values() and each.type != "tsvector"
+            each.name
+            for each in table.columns
+            if each.name not in columns.values() and each.type != "tsvector"
         )
         return ForeignPart(
-            kind=self.kind, table=table, destination="collection", into=str(table), columns=columns, further=further
+            kind=self.kind,
+            table=table,
+            destination="collection",
+            into=str(table),
+            columns=columns,
+            further=further,
         )
 
     def count(self, database: ForeignDatabase, part: ForeignPart) -> int:
@@ -57,13 +75,19 @@ class PGVectorStoreTables:
         return database.count(part.table)
 
     def rows(self, database: ForeignDatabase, part: ForeignPart) -> Generator[ForeignRow]:
-        """The documents in the order of their ids; single columns of metadata are put back into it, as the store does."""
+        """The documents in the order of their ids; single columns of metadata are put back into it,
+        as the store does.
+        """
         statement = "documents" if "metadata" in part.columns else "documents_without_metadata"
-        rows = database.read(SQL, statement, tables={"table": part.table}, columns=part.columns, further=part.further)
+        rows = database.read(
+            SQL, statement, tables={"table": part.table}, columns=part.columns, further=part.further
+        )
         for row in rows:
             metadata = row["metadata"] or {}
             if isinstance(metadata, dict):
-                metadata = metadata | {name: row[f"further_{at}"] for at, name in enumerate(part.further)}
+                metadata = metadata | {
+                    name: row[f"further_{at}"] for at, name in enumerate(part.further)
+                }
             yield document_row(row["id"], row["content"], metadata, row["embedding"])
 
 
@@ -72,7 +96,8 @@ class PGVectorCollections:
 
     kind = "langchain-pgvector"
     expects = (
-        "langchain_pg_embedding with collection_id, embedding, document and cmetadata, beside langchain_pg_collection"
+        "langchain_pg_embedding with collection_id, embedding, document and cmetadata, beside "
+        "langchain_pg_collection"
     )
 
     def recognise(self, database: ForeignDatabase) -> list[ForeignPart]:
@@ -84,17 +109,34 @@ class PGVectorCollections:
             is_one = table.name == "langchain_pg_embedding" and table.has(
                 "collection_id", "embedding", "document", "cmetadata"
             )
-            if is_one and collections is not None and keys and collections.readable and table.readable:
+            if (
+                is_one
+                and collections is not None
+                and keys
+                and collections.readable
+                and table.readable
+            ):
                 parts += [
                     ForeignPart(
-                        kind=self.kind, table=table, destination="collection", into=row["name"], columns={"id": keys[0]},
-                        tables={"collections": collections}, parameters={"collection": row["uuid"]},
+                        kind=self.kind,
+                        table=table,
+                        destination="collection",
+                        into=row["name"],
+                        columns={"id": keys[0]},
+                        tables={"collections": collections},
+                        parameters={"collection": row["uuid"]},
                     )
-                    for row in database.read(SQL, "collections", tables={"collections": collections})
-                ]  # fmt: skip
+                    for row in database.read(
+                        SQL, "collections", tables={"collections": collections}
+                    )
+                ]
             elif is_one and collections is not None and keys:
                 hidden = collections if table.readable else table
-                parts.append(ForeignPart(kind=self.kind, table=hidden, destination="collection", into=str(table)))
+                parts.append(
+                    ForeignPart(
+                        kind=self.kind, table=hidden, destination="collection", into=str(table)
+                    )
+                )
         return parts
 
     def count(self, database: ForeignDatabase, part: ForeignPart) -> int:
@@ -104,15 +146,21 @@ class PGVectorCollections:
     def rows(self, database: ForeignDatabase, part: ForeignPart) -> Generator[ForeignRow]:
         """The documents in the order of their ids."""
         tables = {"table": part.table}
-        for row in database.read(SQL, "embeddings", tables=tables, columns=part.columns, **part.parameters):
+        for row in database.read(
+            SQL, "embeddings", tables=tables, columns=part.columns, **part.parameters
+        ):
             if row["id"] is None or row["content"] is None:
                 yield NotUnderstood(str(row["id"]), "a document without an id or without a text")
             else:
-                yield document_row(row["id"], row["content"], row["metadata"] or {}, row["embedding"])
+                yield document_row(
+                    row["id"], row["content"], row["metadata"] or {}, row["embedding"]
+                )
 
 
 class ChatMessageHistories:
-    """Tables of `PostgresChatMessageHistory`, and of its forerunner in langchain-community, which has no times."""
+    """Tables of `PostgresChatMessageHistory`, and of its forerunner in langchain-community, which
+    has no times.
+    """
 
     kind = "langchain-chat-history"
     expects = "the columns id, session_id and message (json), and created_at"
@@ -136,12 +184,16 @@ class ChatMessageHistories:
         """The messages by session, in the order in which they were added."""
         statement = "messages" if part.table.has("created_at") else "messages_without_time"
         yield from distinct_ids(
-            langchain_message(row["message"], session=row["session"], id=f"{part.table}:{row['id']}", at=row["at"])
+            langchain_message(
+                row["message"], session=row["session"], id=f"{part.table}:{row['id']}", at=row["at"]
+            )
             for row in database.read(SQL, statement, tables={"table": part.table})
         )
 
 
-def document_row(id: str, content: str, metadata: Any, vector: Sequence[float] | None) -> ForeignRow:
+def document_row(
+    id: str, content: str, metadata: Any, vector: Sequence[float] | None
+) -> ForeignRow:
     """A document as HTMVectorStore keeps it, with the vector that it has."""
     try:
         item = item_of(content, metadata, id=id)
@@ -151,4 +203,10 @@ def document_row(id: str, content: str, metadata: Any, vector: Sequence[float] |
 
 
 def _with_vector(item: CollectionItem, vector: Sequence[float] | None) -> CollectionItem:
-    return CollectionItem(id=item.id, content=item.content, metadata=item.metadata, payload=item.payload, vector=vector)
+    return CollectionItem(
+        id=item.id,
+        content=item.content,
+        metadata=item.metadata,
+        payload=item.payload,
+        vector=vector,
+    )

@@ -35,11 +35,17 @@ class PostgresStores:
         """The table `store` of each schema, with its table of vectors."""
         parts = []
         for table in database.tables:
-            if table.name == "store" and table.has("prefix", "key", "value", "created_at", "updated_at"):
+            if table.name == "store" and table.has(
+                "prefix", "key", "value", "created_at", "updated_at"
+            ):
                 vectors = database.find(table.schema, "store_vectors")
                 tables = {"vectors": vectors} if vectors and vectors.readable else {}
                 tables |= _others(database, table, "store_migrations", "vector_migrations")
-                parts.append(ForeignPart(kind=self.kind, table=table, destination="store", into=ITEMS, tables=tables))
+                parts.append(
+                    ForeignPart(
+                        kind=self.kind, table=table, destination="store", into=ITEMS, tables=tables
+                    )
+                )
         return parts
 
     def count(self, database: ForeignDatabase, part: ForeignPart) -> int:
@@ -64,17 +70,29 @@ class PostgresSavers:
         parts = []
         for table in database.tables:
             blobs = database.find(table.schema, "checkpoint_blobs")
-            if table.name == "checkpoints" and table.has("thread_id", "checkpoint_ns", "checkpoint") and blobs:
-                tables = {"blobs": blobs} | _others(database, table, "checkpoint_writes", "checkpoint_migrations")
-                parts.append(ForeignPart(kind=self.kind, table=table, destination="log", tables=tables))
+            if (
+                table.name == "checkpoints"
+                and table.has("thread_id", "checkpoint_ns", "checkpoint")
+                and blobs
+            ):
+                tables = {"blobs": blobs} | _others(
+                    database, table, "checkpoint_writes", "checkpoint_migrations"
+                )
+                parts.append(
+                    ForeignPart(kind=self.kind, table=table, destination="log", tables=tables)
+                )
         return parts
 
     def count(self, database: ForeignDatabase, part: ForeignPart) -> None:
         """Return None: the number of messages is known at the end."""
 
     def rows(self, database: ForeignDatabase, part: ForeignPart) -> Generator[ForeignRow]:
-        """The messages by thread, in their order, each with the time of the first checkpoint that has it."""
-        versions = database.read(SQL, "messages", tables={"table": part.table, "blobs": part.tables["blobs"]})
+        """The messages by thread, in their order, each with the time of the first checkpoint that
+        has it.
+        """
+        versions = database.read(
+            SQL, "messages", tables={"table": part.table, "blobs": part.tables["blobs"]}
+        )
         for session, some in groupby(versions, key=lambda row: str(row["session"])):
             thread = _Thread(session)
             for row in some:
@@ -89,20 +107,32 @@ def _can_replay(part: ForeignPart) -> bool:
     """True if what was written to the channels is there, with its order."""
     writes = part.tables.get("checkpoint_writes")
     return (
-        writes is not None and writes.readable and writes.has("channel", "type", "blob", "task_path", "task_id", "idx")
+        writes is not None
+        and writes.readable
+        and writes.has("channel", "type", "blob", "task_path", "task_id", "idx")
     )
 
 
 def _replayed(database: ForeignDatabase, part: ForeignPart, session: str) -> Iterator[ForeignRow]:
-    """The messages of a thread that keeps deltas, put together from the first checkpoint to the latest one."""
-    tables = {"table": part.table, "blobs": part.tables["blobs"], "writes": part.tables["checkpoint_writes"]}
+    """The messages of a thread that keeps deltas, put together from the first checkpoint to the
+    latest one.
+    """
+    tables = {
+        "table": part.table,
+        "blobs": part.tables["blobs"],
+        "writes": part.tables["checkpoint_writes"],
+    }
     messages = DeltaMessages()
     try:
         for row in database.read(SQL, "deltas", tables=tables, session=session):
             if row["is_write"]:
                 messages.write(value_of(row["type"], row["blob"]))
             else:
-                stored = None if row["type"] is None else listed_messages(value_of(row["type"], row["blob"]))
+                stored = (
+                    None
+                    if row["type"] is None
+                    else listed_messages(value_of(row["type"], row["blob"]))
+                )
                 messages.reach(row["at"], stored)
     except ValueError as error:
         yield NotUnderstood(session, str(error))
@@ -136,7 +166,9 @@ class _Thread:
             return
         self.keeps_deltas, self._latest = False, []
         for place, dumped in enumerate(messages):
-            row = langchain_message(dumped, session=self.session, id=f"{self.session}:{place}", at=None)
+            row = langchain_message(
+                dumped, session=self.session, id=f"{self.session}:{place}", at=None
+            )
             if isinstance(row, ForeignMessage):
                 self._first.setdefault(row.draft.id or "", at)
             self._latest.append(row)
@@ -145,7 +177,9 @@ class _Thread:
         """The messages of the latest version, with their times."""
         for row in self._latest:
             if isinstance(row, ForeignMessage):
-                yield ForeignMessage(row.session, replace(row.draft, at=self._first[row.draft.id or ""]))
+                yield ForeignMessage(
+                    row.session, replace(row.draft, at=self._first[row.draft.id or ""])
+                )
             else:
                 yield row
 
@@ -173,14 +207,18 @@ def _item(row: Any) -> ForeignRow:
     )
 
 
-def _texts(value: dict[str, Any], vectors: Sequence[dict[str, Any]]) -> tuple[list[str], list[list[float]]]:
+def _texts(
+    value: dict[str, Any], vectors: Sequence[dict[str, Any]]
+) -> tuple[list[str], list[list[float]]]:
     """The texts that the vectors of an item were made of, and the vectors."""
     texts = [storable(_text_of(value, each["field"])) for each in vectors]
     return texts, [each["vector"] for each in vectors]
 
 
 def _text_of(value: dict[str, Any], field: str) -> str:
-    """The text at a field, as LangGraph names it: the path, and where it leads to several texts, the number of one."""
+    """The text at a field, as LangGraph names it: the path, and where it leads to several texts,
+    the number of one.
+    """
     texts, numbered = text_at(value, field), _NUMBERED.fullmatch(field)
     if not texts and numbered:
         texts = text_at(value, numbered[1])[int(numbered[2]) :]
@@ -188,18 +226,23 @@ def _text_of(value: dict[str, Any], field: str) -> str:
 
 
 def text_at(value: Any, path: str) -> list[str]:
-    """The texts at a path of LangGraph's: "$", "text", "author.name", "chapters[*].title", "{title,text}"."""
+    """The texts at a path of LangGraph's: "$", "text", "author.name", "chapters[*].title",
+    "{title,text}".
+    """
     if path == "$":
         return [json.dumps(value, sort_keys=True, ensure_ascii=False)]
     values = [value]
     for token in _TOKEN.findall(path):
         values = [part for each in values for part in _step(each, token)]
     return [
-        each if isinstance(each, str) else json.dumps(each, sort_keys=True, ensure_ascii=False)
-        if isinstance(each, list | dict) else str(each)
+        each
+        if isinstance(each, str)
+        else json.dumps(each, sort_keys=True, ensure_ascii=False)
+        if isinstance(each, list | dict)
+        else str(each)
         for each in values
         if each is not None
-    ]  # fmt: skip
+    ]
 
 
 def _step(value: Any, token: str) -> list[Any]:
@@ -211,5 +254,11 @@ def _step(value: Any, token: str) -> list[Any]:
             return value
         return value[int(index) :][:1] if re.fullmatch(r"\d+", index) else []
     if token == "*":
-        return list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
+        return (
+            list(value.values())
+            if isinstance(value, dict)
+            else value
+            if isinstance(value, list)
+            else []
+        )
     return [value[token]] if isinstance(value, dict) and token in value else []

@@ -23,9 +23,17 @@ class PGVectorStoreNodes:
     expects = "the columns id, node_id, text, metadata_ and embedding"
 
     def recognise(self, database: ForeignDatabase) -> list[ForeignPart]:
-        """The tables with its columns. LlamaIndex searches by vectors, which need no name of a model."""
+        """The tables with its columns. LlamaIndex searches by vectors, which need no name of a
+        model.
+        """
         return [
-            ForeignPart(kind=self.kind, table=table, destination="collection", into=_name(table), named=False)
+            ForeignPart(
+                kind=self.kind,
+                table=table,
+                destination="collection",
+                into=_name(table),
+                named=False,
+            )
             for table in database.tables
             if table.has("id", "node_id", "text", "metadata_", "embedding")
         ]
@@ -63,7 +71,9 @@ class PostgresChatStores:
     def rows(self, database: ForeignDatabase, part: ForeignPart) -> Generator[ForeignRow]:
         """The messages by conversation, in their order."""
         yield from distinct_ids(
-            llamaindex_message(message, session=row["session"], where=f"{row['session']}, message {at}")
+            llamaindex_message(
+                message, session=row["session"], where=f"{row['session']}, message {at}"
+            )
             for row in database.read(SQL, "chats", tables={"table": part.table})
             for at, message in enumerate(row["messages"] or (), 1)
         )

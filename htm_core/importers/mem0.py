@@ -15,7 +15,17 @@ from .parts import ForeignMemory, ForeignPart, ForeignRow, NotUnderstood
 SQL = "importers/foreign/mem0"
 # What mem0 itself writes into a payload, and what has a place of its own here.
 _OWN = frozenset(
-    {"data", "hash", "text_lemmatized", "user_id", "run_id", "actor_id", "role", "created_at", "updated_at"}
+    {
+        "data",
+        "hash",
+        "text_lemmatized",
+        "user_id",
+        "run_id",
+        "actor_id",
+        "role",
+        "created_at",
+        "updated_at",
+    }
 )
 _ROLES = ("user", "assistant", "system", "tool")
 
@@ -27,7 +37,9 @@ class Mem0Collections:
     expects = "the columns id, vector and payload (jsonb), and no other"
 
     def recognise(self, database: ForeignDatabase) -> list[ForeignPart]:
-        """The tables with exactly its columns; its table of entities, which are no memories, belongs to the one of the memories."""
+        """The tables with exactly its columns; its table of entities, which are no memories,
+        belongs to the one of the memories.
+        """
         tables = [
             table
             for table in database.tables
@@ -38,9 +50,13 @@ class Mem0Collections:
         parts = []
         for table in tables:
             entities = database.find(table.schema, f"{table.name}_entities")
-            if table.name.removesuffix("_entities") not in [each.name for each in tables if each != table]:
+            if table.name.removesuffix("_entities") not in [
+                each.name for each in tables if each != table
+            ]:
                 more = {"entities": entities} if entities in tables and entities else {}
-                parts.append(ForeignPart(kind=self.kind, table=table, destination="memories", tables=more))
+                parts.append(
+                    ForeignPart(kind=self.kind, table=table, destination="memories", tables=more)
+                )
         return parts
 
     def count(self, database: ForeignDatabase, part: ForeignPart) -> int:
@@ -53,7 +69,9 @@ class Mem0Collections:
             yield _memory(row["id"], row["payload"], row["embedding"])
 
 
-def _memory(id: str, payload: Mapping[str, Any] | None, vector: Sequence[float] | None) -> ForeignRow:
+def _memory(
+    id: str, payload: Mapping[str, Any] | None, vector: Sequence[float] | None
+) -> ForeignRow:
     payload = payload or {}
     text = payload.get("data")
     if not isinstance(text, str) or not text.strip():

@@ -1,4 +1,6 @@
-"""MemPalace: the drawers of its pgvector backend, one table for each palace; the closets beside them are an index of these."""
+"""MemPalace: the drawers of its pgvector backend, one table for each palace; the closets beside
+them are an index of these.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ class MemPalaceDrawers:
             if str(table) not in closets:
                 beside = closets.get(str(table).removesuffix("drawers") + "closets")
                 more = {"closets": beside} if beside else {}
-                parts.append(ForeignPart(kind=self.kind, table=table, destination="palace", tables=more))
+                parts.append(
+                    ForeignPart(kind=self.kind, table=table, destination="palace", tables=more)
+                )
         return parts
 
     def count(self, database: ForeignDatabase, part: ForeignPart) -> int:

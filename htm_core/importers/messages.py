@@ -1,4 +1,6 @@
-"""The messages of frameworks, as their packages write them down, as messages of a log; the adapters read them exactly."""
+"""The messages of frameworks, as their packages write them down, as messages of a log; the adapters
+read them exactly.
+"""
 
 from __future__ import annotations
 
@@ -26,10 +28,18 @@ from .parts import ForeignMessage, ForeignRow, NotUnderstood
 
 
 def langchain_message(dumped: Any, *, session: str, id: str, at: datetime | None) -> ForeignRow:
-    """A message as LangChain's `message_to_dict` writes it, `{"type": …, "data": …}`. Its own id goes before `id`."""
+    """A message as LangChain's `message_to_dict` writes it, `{"type": …, "data": …}`. Its own id
+    goes before `id`.
+    """
     data = dumped.get("data") if isinstance(dumped, dict) else None
-    if not isinstance(data, dict) or not isinstance(dumped.get("type"), str) or "content" not in data:
-        return NotUnderstood(id, "not a message as LangChain writes it: type, and data with content")
+    if (
+        not isinstance(data, dict)
+        or not isinstance(dumped.get("type"), str)
+        or "content" not in data
+    ):
+        return NotUnderstood(
+            id, "not a message as LangChain writes it: type, and data with content"
+        )
     kind = dumped["type"]
     if kind == "remove":
         return NotUnderstood(id, "the removal of another message")
@@ -51,20 +61,26 @@ def langchain_message(dumped: Any, *, session: str, id: str, at: datetime | None
 
 
 def llamaindex_message(dumped: Any, *, session: str, where: str) -> ForeignRow:
-    """A `ChatMessage` as its `model_dump_json` writes it. It has no id and no time: its id is made of what it says."""
+    """A `ChatMessage` as its `model_dump_json` writes it. It has no id and no time: its id is made
+    of what it says.
+    """
     if isinstance(dumped, str):
         try:
             dumped = json.loads(dumped)
         except ValueError:
             return NotUnderstood(where, "not JSON")
     if not isinstance(dumped, dict) or not isinstance(dumped.get("role"), str):
-        return NotUnderstood(where, "not a message as LlamaIndex writes it: role, and blocks or content")
+        return NotUnderstood(
+            where, "not a message as LlamaIndex writes it: role, and blocks or content"
+        )
     data = dict(dumped)
     if "content" in data and "blocks" not in data:  # before LlamaIndex had blocks
         data["blocks"] = [{"block_type": "text", "text": data.pop("content") or ""}]
     blocks = data.get("blocks")
     if not isinstance(blocks, list):
-        return NotUnderstood(where, "not a message as LlamaIndex writes it: role, and blocks or content")
+        return NotUnderstood(
+            where, "not a message as LlamaIndex writes it: role, and blocks or content"
+        )
     spoken = [each for each in blocks if isinstance(each, dict) and not is_thought(each)]
     texts = [each.get("text") for each in spoken if each.get("block_type") == "text"]
     more = data.get("additional_kwargs")
@@ -85,7 +101,9 @@ def llamaindex_message(dumped: Any, *, session: str, where: str) -> ForeignRow:
 
 
 def distinct_ids(rows: Iterable[ForeignRow]) -> Iterator[ForeignRow]:
-    """The rows, by session, where the second message of one id in a session has another: else it would be the first one again."""
+    """The rows, by session, where the second message of one id in a session has another: else it
+    would be the first one again.
+    """
     session, seen = None, Counter[str]()
     for row in rows:
         if isinstance(row, ForeignMessage):
@@ -94,7 +112,9 @@ def distinct_ids(rows: Iterable[ForeignRow]) -> Iterator[ForeignRow]:
             id = row.draft.id or ""
             seen[id] += 1
             if seen[id] > 1:
-                row = ForeignMessage(row.session, replace(row.draft, id=_stored_id(f"{id}#{seen[id]}")))
+                row = ForeignMessage(
+                    row.session, replace(row.draft, id=_stored_id(f"{id}#{seen[id]}"))
+                )
         yield row
 
 
@@ -104,7 +124,9 @@ def _role(name: object) -> str | None:
 
 
 def _stored_id(id: str) -> str:
-    """The id under which the adapters store a message: its own, or the hash of one that the core does not accept."""
+    """The id under which the adapters store a message: its own, or the hash of one that the core
+    does not accept.
+    """
     return storable_name(id) or hashlib.sha256(id.encode("utf-8", "surrogatepass")).hexdigest()
 
 

@@ -10,7 +10,8 @@ from typing import Any, Literal, Protocol, TypeAlias
 from ..base.types import CollectionItem, Draft
 from .foreign.database import ForeignDatabase, ForeignTable
 
-# Where rows go: to a collection of documents, to the items of HTMStore, to the logs of sessions, to memories, or into a palace.
+# Where rows go: to a collection of documents, to the items of HTMStore, to the logs of sessions, to
+# memories, or into a palace.
 Destination: TypeAlias = Literal["collection", "store", "log", "memories", "palace"]
 
 
@@ -18,9 +19,10 @@ Destination: TypeAlias = Literal["collection", "store", "log", "memories", "pala
 class ForeignPart:
     """A part that an importer understands: one table, or one collection of those in it.
 
-    `columns` says which column has what. `further` are columns of single keys of the metadata. `parameters` narrow the rows to this
-    part, and `tables` are those that are read besides. `into` is the name of the collection that documents go to. `named` says
-    whether its vectors are stored under the name of their model.
+    `columns` says which column has what. `further` are columns of single keys of the metadata.
+    `parameters` narrow the rows to this part, and `tables` are those that are read besides. `into`
+    is the name of the collection that documents go to. `named` says whether its vectors are stored
+    under the name of their model.
     """
 
     kind: str
@@ -36,7 +38,9 @@ class ForeignPart:
 
 @dataclass(frozen=True, slots=True)
 class ForeignDocument:
-    """An item for a collection, the text that its first vector was made of, where that is known, and the item's times."""
+    """An item for a collection, the text that its first vector was made of, where that is known,
+    and the item's times.
+    """
 
     item: CollectionItem
     embedded: str | None = None
@@ -59,7 +63,9 @@ class ForeignMessage:
 
 @dataclass(frozen=True, slots=True)
 class ForeignMemory:
-    """Something to remember, whose memory it is, and who remembers it; None is the importing memory's own user or robot."""
+    """Something to remember, whose memory it is, and who remembers it; None is the importing
+    memory's own user or robot.
+    """
 
     user: str | None
     draft: Draft
@@ -88,7 +94,9 @@ ForeignRow: TypeAlias = ForeignDocument | ForeignMessage | ForeignMemory | NotUn
 
 
 class Importer(Protocol):
-    """Reads the tables of one package, which are of one `kind`; `expects` says what such a table looks like."""
+    """Reads the tables of one package, which are of one `kind`; `expects` says what such a table
+    looks like.
+    """
 
     kind: str
     expects: str

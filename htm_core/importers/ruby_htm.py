@@ -15,15 +15,33 @@ from .foreign.database import ForeignDatabase
 from .parts import ForeignMemory, ForeignPart, ForeignRow, NotUnderstood
 
 SQL = "importers/foreign/ruby_htm"
-# The tables beside `nodes` that are read, and those that hold nothing to import, with columns to know them by.
+# The tables beside `nodes` that are read, and those that hold nothing to import, with columns to
+# know them by.
 _READ = {
     "robots": ("id", "name"),
-    "robot_nodes": ("id", "robot_id", "node_id", "last_remembered_at", "remember_count", "created_at", "deleted_at"),
+    "robot_nodes": (
+        "id",
+        "robot_id",
+        "node_id",
+        "last_remembered_at",
+        "remember_count",
+        "created_at",
+        "deleted_at",
+    ),
     "tags": ("id", "name", "deleted_at"),
     "node_tags": ("node_id", "tag_id", "deleted_at"),
 }
 _OTHERS = ("file_sources", "node_relationships", "schema_migrations")
-_NODE = ("id", "content", "content_hash", "created_at", "embedding", "metadata", "source_id", "deleted_at")
+_NODE = (
+    "id",
+    "content",
+    "content_hash",
+    "created_at",
+    "embedding",
+    "metadata",
+    "source_id",
+    "deleted_at",
+)
 # Where a memory's tags are in its metadata, as far as they cannot be tags here.
 OTHER_TAGS = "other_tags"
 
@@ -35,15 +53,21 @@ class RubyHTM:
     expects = "the table nodes of the gem htm, beside robots, robot_nodes, tags and node_tags"
 
     def recognise(self, database: ForeignDatabase) -> list[ForeignPart]:
-        """The table `nodes` of each schema that has the gem's other tables, as its last migration leaves them."""
+        """The table `nodes` of each schema that has the gem's other tables, as its last migration
+        leaves them.
+        """
         parts = []
         for table in database.tables:
             if table.name != "nodes" or not table.has(*_NODE):
                 continue
             beside = {name: database.find(table.schema, name) for name in (*_READ, *_OTHERS)}
             tables = {name: other for name, other in beside.items() if other is not None}
-            if all(name in tables and tables[name].has(*columns) for name, columns in _READ.items()):
-                parts.append(ForeignPart(kind=self.kind, table=table, destination="memories", tables=tables))
+            if all(
+                name in tables and tables[name].has(*columns) for name, columns in _READ.items()
+            ):
+                parts.append(
+                    ForeignPart(kind=self.kind, table=table, destination="memories", tables=tables)
+                )
         return parts
 
     def count(self, database: ForeignDatabase, part: ForeignPart) -> int:
@@ -53,7 +77,9 @@ class RubyHTM:
         return int(row["count"])
 
     def rows(self, database: ForeignDatabase, part: ForeignPart) -> Generator[ForeignRow]:
-        """The memories by robot, in the order in which they were remembered last, with their vectors as the model made them."""
+        """The memories by robot, in the order in which they were remembered last, with their
+        vectors as the model made them.
+        """
         tables = {"table": part.table} | {name: part.tables[name] for name in _READ}
         [first] = database.read(SQL, "dimension", tables={"table": part.table})
         for row in database.read(SQL, "memories", tables=tables, dimension=first["dimension"] or 0):
@@ -71,7 +97,9 @@ class RubyHTM:
                     id=id,
                     at=at,
                     tags=tags,
-                    metadata=jsonb_metadata(({OTHER_TAGS: others} if others else {}) | (row["metadata"] or {})),
+                    metadata=jsonb_metadata(
+                        ({OTHER_TAGS: others} if others else {}) | (row["metadata"] or {})
+                    ),
                     source="file" if row["from_file"] else "import",
                     vector=row["embedding"] or None,
                 ),
@@ -80,12 +108,16 @@ class RubyHTM:
 
 
 def _aware(at: datetime | None) -> datetime | None:
-    """A time with its offset. The gem's own tables have none since it uses Sequel: it writes the time of its machine."""
+    """A time with its offset. The gem's own tables have none since it uses Sequel: it writes the
+    time of its machine.
+    """
     return at if at is None or at.utcoffset() is not None else at.astimezone()
 
 
 def _sorted_out(tags: Sequence[Any]) -> tuple[tuple[str, ...], list[str]]:
-    """The tags that can be tags here, and the others: those of more than eight levels, or of hyphens alone."""
+    """The tags that can be tags here, and the others: those of more than eight levels, or of
+    hyphens alone.
+    """
     kept, others = [], []
     for tag in tags:
         try:

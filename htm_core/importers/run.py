@@ -26,8 +26,9 @@ from .ruby_htm import RubyHTM
 from .vectors import SAMPLE, VectorModel, model_of, own_model
 
 IMPORTERS: Sequence[Importer] = (
-    PGVectorStoreTables(), PGVectorCollections(), ChatMessageHistories(), PGVectorStoreNodes(), PostgresChatStores(),
-    PostgresStores(), PostgresSavers(), Mem0Collections(), MemPalaceDrawers(), RubyHTM(),
+    PGVectorStoreTables(), PGVectorCollections(), ChatMessageHistories(), PGVectorStoreNodes(),
+    PostgresChatStores(), PostgresStores(), PostgresSavers(), Mem0Collections(), MemPalaceDrawers(),
+    RubyHTM(),
 )  # fmt: skip
 KINDS = tuple(each.kind for each in IMPORTERS)
 # So many rows that were left out are shown with their reason; all are counted.
@@ -41,10 +42,11 @@ Progress = Callable[[str, int, int | None], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportedTable:
-    """The outcome of one table: rows that were new, changed, known already, and skipped for `reasons`.
+    """The outcome of one table: rows that were new, changed, known already, and skipped for
+    `reasons`.
 
-    `into` is where they are now, and `model` the name that their vectors are stored under. `examples` are some of the rows
-    that were skipped.
+    `into` is where they are now, and `model` the name that their vectors are stored under.
+    `examples` are some of the rows that were skipped.
     """
 
     kind: str
@@ -62,7 +64,9 @@ class ImportedTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatabaseImport:
-    """The import of a database, or with `dry_run` what it would be; `others` are tables that nothing here understands."""
+    """The import of a database, or with `dry_run` what it would be; `others` are tables that
+    nothing here understands.
+    """
 
     dry_run: bool
     tables: tuple[ImportedTable, ...] = ()
@@ -80,54 +84,76 @@ def import_database(
     dry_run: bool = False,
     progress: Progress | None = None,
 ) -> DatabaseImport:
-    """Move what another package keeps in PostgreSQL into this memory's tenant. The other database is only read.
+    """Move what another package keeps in PostgreSQL into this memory's tenant. The other database
+    is only read.
 
         from htm_core.importers import import_database
 
         with Memory("atlas") as memory:
-            print(import_database(memory, "postgresql://localhost/rag", embedder=OpenAIEmbeddings(model="…")))
+            print(import_database(memory, "postgresql://localhost/rag",
+            embedder=OpenAIEmbeddings(model="…")))
 
     Args:
-        memory: Where it goes. Chat histories and memories become its user's; of one without a user, each session's own.
-        url: The address of the other database, also in SQLAlchemy's form, with a driver.
-        tables: Only these, as "name" or "schema.name"; collections of `PGVector` by their own names, too.
-        kinds: Only these, of `htm_core.importers.KINDS`. One kind with `tables` also takes tables whose columns have other names.
-        collection: The name of the collection, where there is one table of documents; by default the table's.
-        embedder: The model that made the vectors, or the name under which its vectors are stored; by default the memory's own,
-            if it made them. It embeds a few texts again to see that. "given" keeps the vectors without a name, for searches
-            by vector.
+        memory: Where it goes. Chat histories and memories become its user's; of one without a user,
+        each session's own. url: The address of the other database, also in SQLAlchemy's form, with
+        a driver. tables: Only these, as "name" or "schema.name"; collections of `PGVector` by their
+        own names, too. kinds: Only these, of `htm_core.importers.KINDS`. One kind with `tables`
+        also takes tables whose columns have other names. collection: The name of the collection,
+        where there is one table of documents; by default the table's. embedder: The model that made
+        the vectors, or the name under which its vectors are stored; by default the memory's own,
+            if it made them. It embeds a few texts again to see that. "given" keeps the vectors
+            without a name, for searches by vector.
         dry_run: Only say what would be imported.
         progress: Called with a table's name, and how many of how many rows are done.
 
-    Rows are read and written in batches. After an interruption the next import continues; what is there already is not
-    written again, and what has changed in the other database since then is. Raises `InvalidInput`, `NotFound` for a table that
-    does not exist, `DatabaseUnavailable`, `StorageError` without the right to read a table, `DimensionMismatch` when the embedder
-    did not make the vectors, and `ModelError`.
+    Rows are read and written in batches. After an interruption the next import continues; what is
+    there already is not written again, and what has changed in the other database since then is.
+    Raises `InvalidInput`, `NotFound` for a table that does not exist, `DatabaseUnavailable`,
+    `StorageError` without the right to read a table, `DimensionMismatch` when the embedder did not
+    make the vectors, and `ModelError`.
     """
     with open_foreign(url) as database:
         chosen = recognised(database, tables=tables, kinds=kinds)
         parts = [(importer, _named(part, collection)) for importer, part in chosen]
         _check_names([part for _, part in parts], collection)
-        models = {id(part): _model(memory, database, importer, part, embedder) for importer, part in parts}
+        models = {
+            id(part): _model(memory, database, importer, part, embedder) for importer, part in parts
+        }
         done = [
-            _import(memory, database, importer, part, models[id(part)], dry_run=dry_run, progress=progress)
+            _import(
+                memory,
+                database,
+                importer,
+                part,
+                models[id(part)],
+                dry_run=dry_run,
+                progress=progress,
+            )
             for importer, part in parts
         ]
         others = () if tables or kinds else _others(memory, database, [part for _, part in parts])
     return DatabaseImport(dry_run=dry_run, tables=tuple(done), others=others)
 
 
-def _others(memory: Memory, database: ForeignDatabase, parts: Sequence[ForeignPart]) -> tuple[str, ...]:
+def _others(
+    memory: Memory, database: ForeignDatabase, parts: Sequence[ForeignPart]
+) -> tuple[str, ...]:
     """The tables that belong to no part, and not to a memory either."""
-    understood = [part.table for part in parts] + [table for part in parts for table in part.tables.values()]
+    understood = [part.table for part in parts] + [
+        table for part in parts for table in part.tables.values()
+    ]
     own = memory._engine.settings.schema_
-    return tuple(str(table) for table in database.tables if table not in understood and table.schema != own)
+    return tuple(
+        str(table) for table in database.tables if table not in understood and table.schema != own
+    )
 
 
 def recognised(
     database: ForeignDatabase, *, tables: Sequence[str] = (), kinds: Sequence[str] = ()
 ) -> list[tuple[Importer, ForeignPart]]:
-    """Return what importers understand of a database, as far as it was asked for; raises an error when that is nothing."""
+    """Return what importers understand of a database, as far as it was asked for; raises an error
+    when that is nothing.
+    """
     unknown = [kind for kind in kinds if kind not in KINDS]
     if unknown:
         raise InvalidInput(f"expected a kind of {', '.join(KINDS)}; got {unknown[0]!r:.80}")
@@ -140,25 +166,39 @@ def recognised(
         for part in _parts(importer, database, named if len(kinds) == 1 else ())
     ]
     chosen = [
-        (importer, part) for importer, part in every if not wanted or part.table in named or _name(part) in wanted
+        (importer, part)
+        for importer, part in every
+        if not wanted or part.table in named or _name(part) in wanted
     ]
     collections = {_name(part) for _, part in every}
-    lost = next((name for name, table in wanted.items() if table is None and name not in collections), None)
+    lost = next(
+        (name for name, table in wanted.items() if table is None and name not in collections), None
+    )
     if lost is not None:
-        seen = ", ".join([*map(str, database.tables[:SHOWN_TABLES]), *sorted(filter(None, collections))]) or "none"
+        seen = (
+            ", ".join(
+                [*map(str, database.tables[:SHOWN_TABLES]), *sorted(filter(None, collections))]
+            )
+            or "none"
+        )
         raise NotFound(f"expected a table of this database, got {lost!r:.80}; it has {seen}")
     _check_found(database, chosen, named, importers, one_kind=len(kinds) == 1)
     hidden = next((part.table for _, part in chosen if not part.table.readable), None)
     if hidden is not None:
         raise StorageError(
-            f"expected the right to read {hidden}, which this login does not have; as its owner, grant select on {hidden} to "
+            f"expected the right to read {hidden}, which this login does not have; as its owner, "
+            f"grant select on {hidden} to "
             "it, or name the tables to import"
         )
     return chosen
 
 
-def _parts(importer: Importer, database: ForeignDatabase, named: Sequence[ForeignTable]) -> list[ForeignPart]:
-    """Return what an importer recognises; tables whose kind was named may have columns of other names."""
+def _parts(
+    importer: Importer, database: ForeignDatabase, named: Sequence[ForeignTable]
+) -> list[ForeignPart]:
+    """Return what an importer recognises; tables whose kind was named may have columns of other
+    names.
+    """
     if isinstance(importer, PGVectorStoreTables) and named:
         return [part for table in named if (part := importer.part_of(table)) is not None]
     return importer.recognise(database)
@@ -178,25 +218,34 @@ def _check_found(
         expected = (
             f"of {importers[0].kind}: {importers[0].expects}"
             if one_kind
-            else f"of one of these kinds: {', '.join(each.kind for each in importers)}. If its columns have other names, say --kind"
+            else f"of one of these kinds: {', '.join(each.kind for each in importers)}. If its "
+            "columns have other names, say --kind"
         )
-        raise InvalidInput(f"expected {strange[0]} to be a table {expected}; it has the columns {columns}")
+        raise InvalidInput(
+            f"expected {strange[0]} to be a table {expected}; it has the columns {columns}"
+        )
     if not chosen:
         names = [str(table) for table in database.tables]
         shown = ", ".join(names[:SHOWN_TABLES]) + (" …" if len(names) > SHOWN_TABLES else "")
         kinds = ", ".join(each.kind for each in importers)
         raise InvalidInput(
-            f"expected tables of {kinds}; this database has {f'these: {shown}' if names else 'no tables that this login sees'}. "
-            "Check the name of the database in the address; name a table whose columns have other names with --table and --kind"
+            f"expected tables of {kinds}; this database has "
+            f"{f'these: {shown}' if names else 'no tables that this login sees'}. "
+            "Check the name of the database in the address; name a table whose columns have other "
+            "names with --table and --kind"
         )
 
 
 def _table(database: ForeignDatabase, name: str) -> ForeignTable | None:
     """The table of a name, or None."""
-    matches = [each for each in database.tables if name in (each.name, f"{each.schema}.{each.name}")]
+    matches = [
+        each for each in database.tables if name in (each.name, f"{each.schema}.{each.name}")
+    ]
     if len(matches) > 1:
         both = " and ".join(f"{each.schema}.{each.name}" for each in matches)
-        raise InvalidInput(f"expected one table, but {name!r:.80} stands for {both}; name it with its schema")
+        raise InvalidInput(
+            f"expected one table, but {name!r:.80} stands for {both}; name it with its schema"
+        )
     return matches[0] if matches else None
 
 
@@ -217,33 +266,52 @@ def _check_names(parts: Sequence[ForeignPart], collection: str | None) -> None:
     if collection is not None and len(documents) != 1:
         what = ", ".join(str(part.table) for part in documents) or "none"
         raise InvalidInput(
-            f"expected one table of documents for the collection {collection!r:.80}, got {what}; name one"
+            f"expected one table of documents for the collection {collection!r:.80}, got {what}; "
+            "name one"
         )
-    twice = next((name for name, count in Counter(part.into for part in documents).items() if count > 1), None)
+    twice = next(
+        (name for name, count in Counter(part.into for part in documents).items() if count > 1),
+        None,
+    )
     if twice is not None:
         both = ", ".join(f"{part.table} ({part.kind})" for part in documents if part.into == twice)
         raise InvalidInput(
-            f"expected one collection for each table, but {both} would all be {twice!r}; import one after the other, with "
+            f"expected one collection for each table, but {both} would all be {twice!r}; import "
+            "one after the other, with "
             "--table or --kind and a --collection for each"
         )
 
 
 def _model(
-    memory: Memory, database: ForeignDatabase, importer: Importer, part: ForeignPart, embedder: EmbedderLike | None
+    memory: Memory,
+    database: ForeignDatabase,
+    importer: Importer,
+    part: ForeignPart,
+    embedder: EmbedderLike | None,
 ) -> VectorModel:
     """The model of a part's vectors, by its first rows; nothing is written before all are known."""
     if not part.named or part.destination == "log":
         return VectorModel(None)
     with closing(importer.rows(database, part)) as every:
-        having = (row for row in every if isinstance(row, ForeignDocument | ForeignMemory) and row.vector is not None)
+        having = (
+            row
+            for row in every
+            if isinstance(row, ForeignDocument | ForeignMemory) and row.vector is not None
+        )
         rows = list(islice(having, LOOKED_AT))
     if not rows:
         return VectorModel(None)
-    sample = [(row.embedded, row.vector) for row in rows if row.embedded and row.embedded.strip() and row.vector]
+    sample = [
+        (row.embedded, row.vector)
+        for row in rows
+        if row.embedded and row.embedded.strip() and row.vector
+    ]
     own, dimension = memory._engine.embedder, len(rows[0].vector or ())
     if part.destination in ("memories", "palace"):
         return own_model(sample[:SAMPLE], own=own, dimension=dimension)
-    return model_of(sample[:SAMPLE], chosen=embedder, own=own, table=str(part.table), dimension=dimension)
+    return model_of(
+        sample[:SAMPLE], chosen=embedder, own=own, table=str(part.table), dimension=dimension
+    )
 
 
 def _import(
@@ -263,7 +331,11 @@ def _import(
     examples: list[NotUnderstood] = []
     for rows in _batches(importer.rows(database, part)):
         outcome = writer.write(rows, dry_run=dry_run)
-        imported, changed, known = imported + outcome.imported, changed + outcome.changed, known + outcome.known
+        imported, changed, known = (
+            imported + outcome.imported,
+            changed + outcome.changed,
+            known + outcome.known,
+        )
         left_out = [row for row in rows if isinstance(row, NotUnderstood)] + outcome.left_out
         reasons.update(each.reason for each in left_out)
         examples += left_out[: EXAMPLES - len(examples)]
@@ -271,10 +343,18 @@ def _import(
         if progress is not None:
             progress(str(part.table), done, total)
     return ImportedTable(
-        kind=part.kind, table=str(part.table), into=_place(part), model=model.name, rows=done,
-        imported=imported, changed=changed, known=known, skipped=sum(reasons.values()), reasons=dict(reasons),
+        kind=part.kind,
+        table=str(part.table),
+        into=_place(part),
+        model=model.name,
+        rows=done,
+        imported=imported,
+        changed=changed,
+        known=known,
+        skipped=sum(reasons.values()),
+        reasons=dict(reasons),
         examples=tuple(examples),
-    )  # fmt: skip
+    )
 
 
 def _writer(memory: Memory, part: ForeignPart, model: VectorModel) -> RowWriter:

@@ -1,4 +1,6 @@
-"""The model that made the vectors of another package's table: they are kept, and a search needs its name."""
+"""The model that made the vectors of another package's table: they are kept, and a search needs its
+name.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +14,8 @@ from ..models.embedders import CheckedEmbedder, resolve
 
 # Given as the embedder: the vectors stay without a model's name, and are searched by vectors alone.
 UNNAMED = "given"
-# From here on two vectors of one text are of one model. Rounding to halves stays above it. The quicker form of a model, which is
-# another model by name (docs/why/vectors.md), stays below.
+# From here on two vectors of one text are of one model. Rounding to halves stays above it. The
+# quicker form of a model, which is another model by name (docs/why/vectors.md), stays below.
 SAME = 0.999
 # So many texts are embedded again to see whether a model made their vectors.
 SAMPLE = 3
@@ -23,7 +25,9 @@ Sample = Sequence[tuple[str, Sequence[float]]]
 
 @dataclass(frozen=True, slots=True)
 class VectorModel:
-    """The name that vectors are stored under, None for none, and the embedder that makes more of them, where there is one."""
+    """The name that vectors are stored under, None for none, and the embedder that makes more of
+    them, where there is one.
+    """
 
     name: str | None
     embedder: CheckedEmbedder | None = None
@@ -32,11 +36,13 @@ class VectorModel:
 def model_of(
     sample: Sample, *, chosen: EmbedderLike | None, own: CheckedEmbedder, table: str, dimension: int
 ) -> VectorModel:
-    """The model that made a table's vectors: the one `chosen`, else the memory's own if it makes the same.
+    """The model that made a table's vectors: the one `chosen`, else the memory's own if it makes
+    the same.
 
-    An embedder embeds the texts of the sample again, to see whether it made their vectors. A name that is not an embedder's is
-    taken as it is: it is the one under which the vectors are stored. Raises `DimensionMismatch` for an embedder that did not
-    make them, `InvalidInput` when nothing says which model did, and `ModelError`.
+    An embedder embeds the texts of the sample again, to see whether it made their vectors. A name
+    that is not an embedder's is taken as it is: it is the one under which the vectors are stored.
+    Raises `DimensionMismatch` for an embedder that did not make them, `InvalidInput` when nothing
+    says which model did, and `ModelError`.
     """
     if chosen == UNNAMED:
         return VectorModel(None)
@@ -48,8 +54,10 @@ def model_of(
         return VectorModel(embedder.name, embedder)
     if own_model(sample, own=own, dimension=dimension).name is None:
         raise InvalidInput(
-            f"expected to know which model made the vectors of {table}, which have {dimension:,} numbers: the memory's own, "
-            f"{own.name}, did not, or could not be asked. Give it as embedder=, or by --embedder with the name under which the "
+            f"expected to know which model made the vectors of {table}, which have {dimension:,} "
+            "numbers: the memory's own, "
+            f"{own.name}, did not, or could not be asked. Give it as embedder=, or by --embedder "
+            "with the name under which the "
             "store will look for them, such as OpenAIEmbeddings:text-embedding-3-small; "
             f"--embedder {UNNAMED} keeps them without a name, for searches by vector"
         )
@@ -87,13 +95,18 @@ def _resolved(embedder: EmbedderLike) -> CheckedEmbedder | None:
 def _check(sample: Sample, embedder: CheckedEmbedder, *, table: str, dimension: int) -> None:
     if embedder.dimension != dimension:
         raise DimensionMismatch(
-            f"expected the embedder that made the vectors of {table}, which have {dimension:,} numbers, got {embedder.name} with "
+            f"expected the embedder that made the vectors of {table}, which have {dimension:,} "
+            f"numbers, got {embedder.name} with "
             f"{embedder.dimension:,}; name the one that made them"
         )
     again = embedder.documents([text for text, _ in sample])
-    worst = min((similarity(vector, made) for (_, vector), made in zip(sample, again, strict=True)), default=1.0)
+    worst = min(
+        (similarity(vector, made) for (_, vector), made in zip(sample, again, strict=True)),
+        default=1.0,
+    )
     if worst < SAME:
         raise DimensionMismatch(
-            f"expected the embedder that made the vectors of {table}, got {embedder.name}, whose vectors of the same texts are "
+            f"expected the embedder that made the vectors of {table}, got {embedder.name}, whose "
+            "vectors of the same texts are "
             f"others (cosine {worst:.2f}); name the one that made them"
         )

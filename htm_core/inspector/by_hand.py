@@ -1,4 +1,6 @@
-"""Changes that a person makes by hand, such as in the inspector: each with an entry of the audit, in its own transaction."""
+"""Changes that a person makes by hand, such as in the inspector: each with an entry of the audit,
+in its own transaction.
+"""
 
 from __future__ import annotations
 
@@ -24,18 +26,35 @@ def restore_by_hand(memory: Memory, id: str, *, by: str) -> Node:
         return restore(memory._engine, id, note=_note(memory._engine, "restore", node=id, by=by))
 
 
-def revise_by_hand(memory: Memory, key: str, content: str, *, if_version: int, by: str) -> Node | Conflict:
+def revise_by_hand(
+    memory: Memory, key: str, content: str, *, if_version: int, by: str
+) -> Node | Conflict:
     """Give a key a new value, if it is still at that version; a conflict leaves no entry."""
     note = _note(memory._engine, "revise", about={"key": key}, after_version=if_version, by=by)
     with bounded(memory._engine.settings):
-        return revise(memory._engine, Draft(content=content, key=key), if_version=if_version, forget=False, note=note)
+        return revise(
+            memory._engine,
+            Draft(content=content, key=key),
+            if_version=if_version,
+            forget=False,
+            note=note,
+        )
 
 
-def _note(engine: Engine, kind: str, *, about: dict[str, str] | None = None, **facts: str | int) -> Note:
+def _note(
+    engine: Engine, kind: str, *, about: dict[str, str] | None = None, **facts: str | int
+) -> Note:
     def note(connection: Connection) -> None:
         """Write the entry: last, since others who write entries of this tenant wait for the end."""
         store_audit.record(
-            connection, id=new_id(), kind=kind, owner=engine.owner, robot=engine.robot, at=engine.clock(), about=about, facts=facts,
-        )  # fmt: skip
+            connection,
+            id=new_id(),
+            kind=kind,
+            owner=engine.owner,
+            robot=engine.robot,
+            at=engine.clock(),
+            about=about,
+            facts=facts,
+        )
 
     return note

@@ -1,4 +1,6 @@
-"""Counts whose time grows with a memory: a page waits for them a little, and else shows the former ones, or comes again."""
+"""Counts whose time grows with a memory: a page waits for them a little, and else shows the former
+ones, or comes again.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ class PageCount(Generic[T]):
 
 
 class Counting:
-    """Counts in this process: one at a time for each key, a few at once for all. Everything is counted anew for each page."""
+    """Counts in this process: one at a time for each key, a few at once for all. Everything is
+    counted anew for each page.
+    """
 
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -41,7 +45,8 @@ class Counting:
     async def of(
         self, key: Key, count: Callable[[], Awaitable[T]], *, patience: float = PATIENCE
     ) -> PageCount[T] | None:
-        """Return what `count` answers, if it does within `patience` seconds; else what it answered before; None where it never did.
+        """Return what `count` answers, if it does within `patience` seconds; else what it answered
+        before; None where it never did.
 
         It goes on behind the page. Raises what it raises in that time.
         """

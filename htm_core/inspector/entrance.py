@@ -36,7 +36,9 @@ class Entrance:
 
     async def sign_in(self, request: Request) -> Response:
         """Sign in by a token, or without one where the server asks for none."""
-        fields = await form_of(request, csrf=request.cookies.get(_form_cookie(request)), most=MOST_FORM)
+        fields = await form_of(
+            request, csrf=request.cookies.get(_form_cookie(request)), most=MOST_FORM
+        )
         client = request.scope.get("client")
         self._rate.take(client[0] if client else "-")
         wanted = fields.get("next")
@@ -59,12 +61,20 @@ class Entrance:
     async def enter(self, request: Request) -> Response:
         """Sign in by the link that works once. The page that answers goes on by itself.
 
-        It is no redirect: after one from another site's page or program, a browser does not send the cookie.
+        It is no redirect: after one from another site's page or program, a browser does not send
+        the cookie.
         """
         base = request.scope["root_path"]
-        cookie = self._sign_ins.by_link(query_of(request).get("key", "")) if request.method == "GET" else None
+        cookie = (
+            self._sign_ins.by_link(query_of(request).get("key", ""))
+            if request.method == "GET"
+            else None
+        )
         if cookie is None:
-            says = "This link was used before, or is of another start of the server: it works once. Start it again, or use a token."
+            says = (
+                "This link was used before, or is of another start of the server: it works "
+                "once. Start it again, or use a token."
+            )
             return self._form(request, wanted=None, status=401, error=says)
         made = self._templates.page(
             "enter.html", base=base, url=lambda path, /, **fields: address(base, path, **fields)
@@ -81,12 +91,19 @@ class Entrance:
         made.delete_cookie(name, path=visit.base)
         return made
 
-    def _form(self, request: Request, *, wanted: str | None, status: int = 200, error: str | None = None) -> Response:
+    def _form(
+        self, request: Request, *, wanted: str | None, status: int = 200, error: str | None = None
+    ) -> Response:
         base, secret = request.scope["root_path"], new_secret()
         made = self._templates.page(
-            "sign_in.html", status=status, base=base, csrf=secret, error=error, wanted=wanted or "",
+            "sign_in.html",
+            status=status,
+            base=base,
+            csrf=secret,
+            error=error,
+            wanted=wanted or "",
             without_token=self._settings.anonymous is not None,
-        )  # fmt: skip
+        )
         _set_cookie(made, request, _form_cookie(request), secret)
         return made
 
@@ -97,10 +114,22 @@ def _form_cookie(request: Request) -> str:
 
 def _inside(base: str, wanted: str | None) -> str:
     """Where to go on: a page of ours, whatever the form says."""
-    is_ours = wanted is not None and wanted.startswith(f"{base}/") and wanted.isprintable() and "\\" not in wanted
+    is_ours = (
+        wanted is not None
+        and wanted.startswith(f"{base}/")
+        and wanted.isprintable()
+        and "\\" not in wanted
+    )
     return wanted if is_ours and wanted is not None else f"{base}/"
 
 
 def _set_cookie(answer: Response, request: Request, name: str, value: str) -> None:
     is_secure = "https" in (request.scope["scheme"], header(request.scope, "x-forwarded-proto"))
-    answer.set_cookie(name, value, path=request.scope["root_path"], httponly=True, samesite="strict", secure=is_secure)
+    answer.set_cookie(
+        name,
+        value,
+        path=request.scope["root_path"],
+        httponly=True,
+        samesite="strict",
+        secure=is_secure,
+    )

@@ -23,14 +23,23 @@ MAX_LIMIT = 100  # hits or rows of one page
 
 
 class Fields(Mapping[str, str]):
-    """The fields of a query or a form; of one that is given several times, the last. Empty ones are as if they were not there."""
+    """The fields of a query or a form; of one that is given several times, the last. Empty ones are
+    as if they were not there.
+    """
 
     def __init__(self, raw: bytes) -> None:
         try:
-            pairs = parse_qsl(raw.decode("ascii"), keep_blank_values=False, errors="strict", max_num_fields=MOST_FIELDS)
+            pairs = parse_qsl(
+                raw.decode("ascii"),
+                keep_blank_values=False,
+                errors="strict",
+                max_num_fields=MOST_FIELDS,
+            )
         except ValueError:
             raise Problem(
-                "bad_request", f"expected at most {MOST_FIELDS} fields in percent-encoded UTF-8, got something else"
+                "bad_request",
+                f"expected at most {MOST_FIELDS} fields in percent-encoded UTF-8, "
+                "got something else",
             ) from None
         self._values = {name: value.replace("\r\n", "\n") for name, value in pairs if value.strip()}
 
@@ -47,7 +56,9 @@ class Fields(Mapping[str, str]):
         """One of some words, by default the first; raises `InvalidInput`."""
         value = self.get(name, choices[0])
         if value not in choices:
-            raise InvalidInput(f"expected {name} to be one of {', '.join(choices)}, got {value!r:.60}")
+            raise InvalidInput(
+                f"expected {name} to be one of {', '.join(choices)}, got {value!r:.60}"
+            )
         return value
 
     def number(self, name: str, *, default: int, least: int = 1, most: int = MAX_LIMIT) -> int:
@@ -55,8 +66,15 @@ class Fields(Mapping[str, str]):
         value = self.get(name, "").strip()
         if not value:
             return default
-        if not value.isascii() or not value.isdigit() or len(value) > 9 or not least <= int(value) <= most:
-            raise InvalidInput(f"expected {name} to be a whole number from {least} to {most:,}, got {value!r:.60}")
+        if (
+            not value.isascii()
+            or not value.isdigit()
+            or len(value) > 9
+            or not least <= int(value) <= most
+        ):
+            raise InvalidInput(
+                f"expected {name} to be a whole number from {least} to {most:,}, got {value!r:.60}"
+            )
         return int(value)
 
     def share(self, name: str) -> float:
@@ -75,7 +93,9 @@ class Fields(Mapping[str, str]):
         return [word.strip() for word in self.get(name, "").split(",") if word.strip()] or None
 
     def time(self, name: str) -> datetime | None:
-        """A time in ISO 8601, in the server's time zone unless it names an offset; raises `InvalidInput`."""
+        """A time in ISO 8601, in the server's time zone unless it names an offset; raises
+        `InvalidInput`.
+        """
         value = self.get(name)
         if value is None:
             return None
@@ -83,7 +103,8 @@ class Fields(Mapping[str, str]):
             return datetime.fromisoformat(value.strip()).astimezone()
         except (ValueError, OverflowError):
             raise InvalidInput(
-                f"expected {name} to be a time such as 2026-05-01 or 2026-05-01T12:00+02:00, got {value!r:.60}"
+                f"expected {name} to be a time such as 2026-05-01 or 2026-05-01T12:00+02:00, got "
+                f"{value!r:.60}"
             ) from None
 
 
@@ -91,12 +112,16 @@ def query_of(request: Request) -> Fields:
     """The fields of a request's address; raises `Problem`."""
     raw: bytes = request.scope["query_string"]
     if len(raw) > MOST_QUERY:
-        raise Problem("bad_request", f"expected a query of at most {MOST_QUERY:,} bytes, got {len(raw):,}")
+        raise Problem(
+            "bad_request", f"expected a query of at most {MOST_QUERY:,} bytes, got {len(raw):,}"
+        )
     return Fields(raw)
 
 
 async def form_of(request: Request, *, csrf: str | None, most: int | None = None) -> Fields:
-    """The fields of a form that one of our own pages has sent, of at most so many bytes; raises `Problem` for any other."""
+    """The fields of a form that one of our own pages has sent, of at most so many bytes; raises
+    `Problem` for any other.
+    """
     _refuse_other_sites(request)
     kind = (header(request.scope, "content-type") or "").partition(";")[0].strip().lower()
     if kind != FORM:
@@ -106,10 +131,15 @@ async def form_of(request: Request, *, csrf: str | None, most: int | None = None
     except ClientDisconnect:
         raise Problem("bad_request", "expected a whole form in time, got a part of one") from None
     if most is not None and len(body) > most:
-        raise Problem("body_too_large", f"expected a form of at most {most:,} bytes, got {len(body):,}")
+        raise Problem(
+            "body_too_large", f"expected a form of at most {most:,} bytes, got {len(body):,}"
+        )
     fields = Fields(body) if len(body) <= AT_ONCE else await run_in_threadpool(Fields, body)
     if not is_same(fields.get("csrf"), csrf):
-        raise Problem("forbidden", "expected a form of this page, got one without its secret; load the page again")
+        raise Problem(
+            "forbidden",
+            "expected a form of this page, got one without its secret; load the page again",
+        )
     return fields
 
 
@@ -118,4 +148,6 @@ def _refuse_other_sites(request: Request) -> None:
     origin, host = header(request.scope, "origin"), header(request.scope, "host") or ""
     elsewhere = origin is not None and urlsplit(origin).netloc.lower() != host.lower()
     if elsewhere or header(request.scope, "sec-fetch-site") not in (None, "same-origin", "none"):
-        raise Problem("forbidden", "expected a request of this server's own pages, got one of another site")
+        raise Problem(
+            "forbidden", "expected a request of this server's own pages, got one of another site"
+        )

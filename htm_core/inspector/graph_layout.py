@@ -1,4 +1,6 @@
-"""Places in a plane for what is joined by edges: what is joined lies together, and nothing lies upon another."""
+"""Places in a plane for what is joined by edges: what is joined lies together, and nothing lies
+upon another.
+"""
 
 from __future__ import annotations
 
@@ -14,16 +16,18 @@ Array = npt.NDArray[np.float64]
 def lay_out(count: int, edges: Sequence[tuple[int, int, float]]) -> list[tuple[float, float]]:
     """A place from 0 to 1 each way for each of `count` nodes, the first in the middle.
 
-    `edges` are pairs of numbers of nodes, each with a weight from 0 to 1. The method is that of Fruchterman and Reingold (1991):
-    nodes push each other away, edges draw together, heavier ones more, and each round moves less than the one before. All begin on
-    a circle, in their order, so that the same graph is always drawn alike. O(rounds * count²).
+    `edges` are pairs of numbers of nodes, each with a weight from 0 to 1. The method is that of
+    Fruchterman and Reingold (1991): nodes push each other away, edges draw together, heavier ones
+    more, and each round moves less than the one before. All begin on a circle, in their order, so
+    that the same graph is always drawn alike. O(rounds * count²).
     """
     if count < 2:
         return [(0.5, 0.5)] * count
     turns = 2 * np.pi * np.arange(count) / count
     places: Array = np.column_stack([np.cos(turns), np.sin(turns)])
     places[0] = 0.0
-    room = np.sqrt(4.0 / count)  # the distance at which nodes that are not joined leave each other alone
+    # the distance at which nodes that are not joined leave each other alone
+    room = np.sqrt(4.0 / count)
     pull = np.zeros((count, count))
     for one, other, weight in edges:
         pull[one, other] = pull[other, one] = max(pull[one, other], 0.2 + 0.8 * weight)

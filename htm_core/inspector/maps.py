@@ -1,4 +1,6 @@
-"""Maps that were drawn in this process: one is drawn again only where it would show other memories."""
+"""Maps that were drawn in this process: one is drawn again only where it would show
+other memories.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,8 @@ from collections.abc import Callable
 from ..serve.contents import MemoryMap
 from .counting import Key
 
-MOST = 40_000  # points of all maps that are kept; the map that was asked for least lately goes first
+# points of all maps that are kept; the map that was asked for least lately goes first
+MOST = 40_000
 
 
 class Maps:
@@ -27,6 +30,8 @@ class Maps:
         with self._lock:
             self._kept[key] = made
             self._kept.move_to_end(key)
-            while sum(len(each.points) for each in self._kept.values()) > MOST and len(self._kept) > 1:
+            while (
+                sum(len(each.points) for each in self._kept.values()) > MOST and len(self._kept) > 1
+            ):
                 self._kept.popitem(last=False)
         return made

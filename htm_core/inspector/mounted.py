@@ -1,4 +1,6 @@
-"""The inspector as it is mounted at `/ui`: its addresses, who may see them, and what every answer says to a browser."""
+"""The inspector as it is mounted at `/ui`: its addresses, who may see them, and what every answer
+says to a browser.
+"""
 
 from __future__ import annotations
 
@@ -29,20 +31,26 @@ PATH = "/ui"
 HEADERS = (
     (
         b"content-security-policy",
-        b"default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; form-action 'self'; "
+        b"default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src "
+        b"'self' data:; form-action 'self'; "
         b"frame-ancestors 'none'; base-uri 'none'",
     ),
-    (b"referrer-policy", b"same-origin"),  # "no-referrer" would hide from us where a form was sent from
+    # "no-referrer" would hide from us where a form was sent from
+    (b"referrer-policy", b"same-origin"),
     (b"x-frame-options", b"DENY"),
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"cross-origin-resource-policy", b"same-origin"),
 )
 TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
-FILES = {path.name: path.read_bytes() for path in (HERE / "static").iterdir() if path.suffix in TYPES}
+FILES = {
+    path.name: path.read_bytes() for path in (HERE / "static").iterdir() if path.suffix in TYPES
+}
 
 
 class Inspector:
-    """The pages of an application. `link` is the address that signs in whoever opens it first, where there is one."""
+    """The pages of an application. `link` is the address that signs in whoever opens it first,
+    where there is one.
+    """
 
     def __init__(self, application: Application, *, once: Identity | None = None) -> None:
         self.settings = application.settings
@@ -62,10 +70,14 @@ class Inspector:
         self._site = Starlette(
             routes=routes,
             exception_handlers={
-                HTTPException: self._no_page, Problem: self._problem, HTMError: self._problem, Exception: self._failed,
+                HTTPException: self._no_page,
+                Problem: self._problem,
+                HTMError: self._problem,
+                Exception: self._failed,
             },
-        )  # fmt: skip
-        self._site.router.redirect_slashes = False  # a redirect would name the host that the request names
+        )
+        # a redirect would name the host that the request names
+        self._site.router.redirect_slashes = False
 
     @property
     def link(self) -> str | None:
@@ -97,12 +109,15 @@ class Inspector:
                 query = request.scope["query_string"].decode("latin-1")
                 onward = f"{wanted}?{query}" if query else wanted
                 return RedirectResponse(
-                    address(base, "/sign-in", next=None if onward == f"{base}/" else onward), status_code=303
+                    address(base, "/sign-in", next=None if onward == f"{base}/" else onward),
+                    status_code=303,
                 )
             request.scope["htm.identity"] = who.identity  # for the log
             request.state.who = who
             self._rate.take(who.identity.token_id)
-            return await page(Visit(request, who, self._memories, self._templates, self._counting, self._maps))
+            return await page(
+                Visit(request, who, self._memories, self._templates, self._counting, self._maps)
+            )
 
         return answer
 
@@ -126,7 +141,10 @@ class Inspector:
     def _failed(self, request: Request, error: Exception) -> Response:
         if isinstance(error, ClientDisconnect):
             raise error
-        says = "The server has failed. Its log has the number of this request, which the answer's header X-Request-ID names."
+        says = (
+            "The server has failed. Its log has the number of this request, which the answer's "
+            "header X-Request-ID names."
+        )
         return self._error(request, 500, says, title="Something went wrong")
 
     def _error(self, request: Request, status: int, says: str, *, title: str) -> Response:
@@ -135,13 +153,23 @@ class Inspector:
             base = PATH
         who = getattr(request.state, "who", None)
         return self._templates.page(
-            "error.html", status=status, base=base, who=who, writes=False, notice=None, code=status, says=says, title=title,
+            "error.html",
+            status=status,
+            base=base,
+            who=who,
+            writes=False,
+            notice=None,
+            code=status,
+            says=says,
+            title=title,
             url=lambda path, /, **fields: address(base, path, **fields),
-        )  # fmt: skip
+        )
 
 
 def mounted(inspector: Inspector) -> Mounted:
-    """Mount the inspector. Who sees a page is found out by the page, since a browser has a cookie and no header with a token."""
+    """Mount the inspector. Who sees a page is found out by the page, since a browser has a cookie
+    and no header with a token.
+    """
     return Mounted(path=PATH, app=inspector, signs_in=True)
 
 

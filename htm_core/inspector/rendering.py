@@ -24,12 +24,21 @@ class Templates:
 
     def __init__(self) -> None:
         self._made = Environment(
-            loader=FileSystemLoader(HERE / "templates"), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
+            loader=FileSystemLoader(HERE / "templates"),
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
             autoescape=select_autoescape(default=True, default_for_string=True),
-        )  # fmt: skip
+        )
         self._made.filters |= {
-            "when": when, "day": day, "count": count, "short": short, "json": pretty, "share": share, "decimal": decimal,
-        }  # fmt: skip
+            "when": when,
+            "day": day,
+            "count": count,
+            "short": short,
+            "json": pretty,
+            "share": share,
+            "decimal": decimal,
+        }
         self._made.globals["version"] = VERSION
         self._made.globals["speaker"] = speaker
 

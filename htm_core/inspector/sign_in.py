@@ -1,4 +1,6 @@
-"""Who is signed in: sessions of browsers in this process, begun by a token or by a link that works once."""
+"""Who is signed in: sessions of browsers in this process, begun by a token or by a link that works
+once.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,8 @@ from ..serve.settings import Identity
 
 IDLE = 12 * 3_600.0  # seconds without a request, after which somebody is signed out
 LONGEST = 7 * 86_400.0  # seconds for which anybody stays signed in
-MOST = 1_000  # browsers that are signed in at once; the one that asked least lately is signed out first
+# browsers that are signed in at once; the one that asked least lately is signed out first
+MOST = 1_000
 
 
 def new_secret() -> str:
@@ -27,12 +30,16 @@ def new_secret() -> str:
 
 def is_same(secret: str | None, expected: str | None) -> bool:
     """True if two secrets are the same, in a time that does not tell where they differ."""
-    return bool(secret and expected) and hmac.compare_digest((secret or "").encode(), (expected or "").encode())
+    return bool(secret and expected) and hmac.compare_digest(
+        (secret or "").encode(), (expected or "").encode()
+    )
 
 
 @dataclass(slots=True, kw_only=True)
 class SignedIn:
-    """A browser that is signed in. `secret` is the token, looked up again at each request; None for one that needs none."""
+    """A browser that is signed in. `secret` is the token, looked up again at each request; None for
+    one that needs none.
+    """
 
     identity: Identity
     secret: str | None
@@ -49,7 +56,11 @@ class SignIns:
     """
 
     def __init__(
-        self, access: Access, *, once: Identity | None = None, clock: Callable[[], float] = time.monotonic
+        self,
+        access: Access,
+        *,
+        once: Identity | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._access, self._clock = access, clock
         self._known = LastUsed[str, SignedIn](MOST)
@@ -57,21 +68,27 @@ class SignIns:
         self.link_key: str | None = None if once is None else new_secret()
 
     async def by_token(self, secret: str) -> str:
-        """Sign in by a token; answers with the cookie. Raises `Problem` for a token that is not valid, or may not read."""
+        """Sign in by a token; answers with the cookie. Raises `Problem` for a token that is not
+        valid, or may not read.
+        """
         identity = await self._access.of_secret(secret)
         if not identity.may("read"):
             raise Problem("forbidden", "expected a token with the scope read, got one without")
         return self._begin(identity, secret)
 
     def by_link(self, key: str) -> str | None:
-        """Sign in by the link, which is used up by this; None when it was used before, or never was one."""
+        """Sign in by the link, which is used up by this; None when it was used before, or never was
+        one.
+        """
         if self._once is None or not is_same(key, self.link_key):
             return None
         self.link_key = None
         return self._begin(self._once, None)
 
     def refuse_browsers(self, scope: Scope) -> None:
-        """Refuse what another site's page could have sent where nobody is asked for a token; raises `Problem`."""
+        """Refuse what another site's page could have sent where nobody is asked for a token; raises
+        `Problem`.
+        """
         self._access.refuse_browsers(scope)
 
     def without_token(self, identity: Identity) -> str:

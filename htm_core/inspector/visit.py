@@ -1,4 +1,6 @@
-"""One request of somebody who is signed in: whose memories, what was asked, and the page that answers."""
+"""One request of somebody who is signed in: whose memories, what was asked, and the page that
+answers.
+"""
 
 from __future__ import annotations
 
@@ -54,23 +56,34 @@ class Visit:
 
     @property
     def hand(self) -> str:
-        """Who acts, as the audit has it: the id of the token, which says no name; zeros without one."""
+        """Who acts, as the audit has it: the id of the token, which says no name; zeros without
+        one.
+        """
         return self.who.identity.token_id
 
     async def form(self) -> Fields:
-        """The form of an action; raises `Problem` for one that no page of ours has sent, or whose token may not write."""
+        """The form of an action; raises `Problem` for one that no page of ours has sent, or whose
+        token may not write.
+        """
         fields = await form_of(self.request, csrf=self.who.csrf)
         require(self.who.identity, "write")
         return fields
 
     @asynccontextmanager
-    async def memory(self, *, robot: str | None = None, session: str | None = None) -> AsyncIterator[Memory]:
-        """The memory of whoever is signed in, as another robot if the token has none of its own; raises `Problem`."""
+    async def memory(
+        self, *, robot: str | None = None, session: str | None = None
+    ) -> AsyncIterator[Memory]:
+        """The memory of whoever is signed in, as another robot if the token has none of its own;
+        raises `Problem`.
+        """
         identity = self.who.identity
         if robot is not None and identity.robot not in (None, robot):
             raise Problem("forbidden", "expected the token's own robot, got another one")
         whose = Whose(
-            tenant=identity.tenant, user=identity.user, robot=robot or identity.robot or ROBOT, session=session
+            tenant=identity.tenant,
+            user=identity.user,
+            robot=robot or identity.robot or ROBOT,
+            session=session,
         )
         async with self.memories.of(whose) as memory:
             yield memory
@@ -78,7 +91,9 @@ class Visit:
     async def counted(
         self, what: str, count: Callable[[Memory], Awaitable[T]], *asked: str | int | None
     ) -> PageCount[T] | None:
-        """Return a count of this memory, as `Counting.of` does. `asked` is what it depends on beside whose it is."""
+        """Return a count of this memory, as `Counting.of` does. `asked` is what it depends on
+        beside whose it is.
+        """
 
         async def read() -> T:
             async with self.memory() as memory:
@@ -94,7 +109,13 @@ class Visit:
     def page(self, template: str, /, *, status: int = 200, **values: Any) -> Response:
         """A page."""
         notice, self.who.notice = self.who.notice, None
-        own = {"base": self.base, "who": self.who, "writes": self.is_writer, "notice": notice, "url": self.url}
+        own = {
+            "base": self.base,
+            "who": self.who,
+            "writes": self.is_writer,
+            "notice": notice,
+            "url": self.url,
+        }
         return self.templates.page(template, status=status, **own, **values)
 
     def go(self, path: str, /, *, notice: str | None = None, **fields: Any) -> Response:

@@ -1,4 +1,6 @@
-"""Chores of a worker besides claimed jobs, each at most once a minute: word counts, expiry, tidying."""
+"""Chores of a worker besides claimed jobs, each at most once a minute: word counts, expiry,
+tidying.
+"""
 
 from __future__ import annotations
 
@@ -24,15 +26,20 @@ class Chores:
         self._cells = cells
         self._counts_checked: float | None = None
         self._swept: float | None = None
-        self._tidying_checked = time.monotonic()  # what lives for less than a minute tidies nothing by itself
+        # what lives for less than a minute tidies nothing by itself
+        self._tidying_checked = time.monotonic()
 
     def do(self) -> int:
-        """Sweep what has expired, and add jobs for what is to be counted or tidied; give how many jobs."""
+        """Sweep what has expired, and add jobs for what is to be counted or tidied; give how many
+        jobs.
+        """
         self._sweep()
         return self._add_counts() + self._add_tidying()
 
     def _add_counts(self) -> int:
-        """Add count jobs for tenants that grew, at most once a minute: other processes may have written."""
+        """Add count jobs for tenants that grew, at most once a minute: other processes may have
+        written.
+        """
         now = time.monotonic()
         if self._counts_checked is not None and now - self._counts_checked < COUNT_SECONDS:
             return 0
@@ -40,7 +47,8 @@ class Chores:
         return sum(self._cells.ask(jobs.enqueue_due_counts))
 
     def _sweep(self) -> None:
-        """Hide and erase what has expired, and delete old records of working memory, at most once a minute, by the server's time.
+        """Hide and erase what has expired, and delete old records of working memory, at most once a
+        minute, by the server's time.
 
         No process has to be told.
         """
@@ -52,7 +60,9 @@ class Chores:
 
         def expired(connection: Connection) -> list[str]:
             """The tenants of a cell with something to sweep."""
-            store.drop_all_history(connection, before=datetime.now(UTC) - self._database.settings.working_history)
+            store.drop_all_history(
+                connection, before=datetime.now(UTC) - self._database.settings.working_history
+            )
             return list(forgetting.tenants_with_expired(connection, before=before))
 
         for tenant in dict.fromkeys(tenant for cell in self._cells.ask(expired) for tenant in cell):

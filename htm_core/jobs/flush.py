@@ -14,7 +14,8 @@ from .worker import Worker
 
 _log = logging.getLogger("htm.worker")
 
-# Between two looks while another worker has the jobs. This process's own says when it has none left.
+# Between two looks while another worker has the jobs. This process's own says when it has none
+# left.
 POLL_SECONDS, LONGEST_POLL = 0.02, 0.25
 ALMOST = 0.05  # seconds: the server may end a statement a little before its time is over
 
@@ -22,8 +23,8 @@ ALMOST = 0.05  # seconds: the server may end a statement a little before its tim
 def flush(engine: Engine, worker: Worker, *, timeout: float | None) -> bool:
     """Write what is written behind, and wait for the tenant's jobs.
 
-    False when the timeout is over, or when the jobs that are left keep failing or need a client that this process does not have;
-    a warning says which.
+    False when the timeout is over, or when the jobs that are left keep failing or need a client
+    that this process does not have; a warning says which.
     """
     longest = engine.settings.verb_timeout
     limit = time_limit.TimeLimit(longest, total=timeout, slides=timeout is None)
@@ -62,14 +63,18 @@ def _flush(engine: Engine, worker: Worker, limit: time_limit.TimeLimit) -> bool:
 
 
 def _drain(engine: Engine, worker: Worker, limit: time_limit.TimeLimit) -> None:
-    """Do the jobs that are due. A batch that is at work when the time is over is finished in a thread of its own."""
+    """Do the jobs that are due. A batch that is at work when the time is over is finished in a
+    thread of its own.
+    """
 
     def is_over() -> bool:
         """True if the time is over, or nothing is left to do."""
         return (not limit.slides and not limit.left) or not _waiting(engine, worker)[0]
 
     def work() -> None:
-        """Do them. A batch takes as long as a slow model does; each answer of the server has its time."""
+        """Do them. A batch takes as long as a slow model does; each answer of the server has its
+        time.
+        """
         with time_limit.limited(time_limit.TimeLimit(limit.seconds, total=math.inf)):
             worker.drain(until=is_over)
 
@@ -98,6 +103,9 @@ def _warn_of_missing(engine: Engine, worker: Worker) -> None:
     ]
     if missing:
         _log.warning(
-            "tenant %.80r waits for a client that this process does not have: %s; open a memory of this tenant with that model, "
-            "or name one for all tenants by Settings(shared_models=...) or by htm worker", engine.tenant, ", ".join(missing),
-        )  # fmt: skip
+            "tenant %.80r waits for a client that this process does not have: %s; open a memory "
+            "of this tenant with that model, "
+            "or name one for all tenants by Settings(shared_models=...) or by htm worker",
+            engine.tenant,
+            ", ".join(missing),
+        )

@@ -1,7 +1,8 @@
-"""The handlers of a worker, one for each kind of job: embed, tag, propose, count, relate, supersede and judge.
+"""The handlers of a worker, one for each kind of job: embed, tag, propose, count, relate, supersede
+and judge.
 
-Each handler deletes its jobs in the transaction that stores their results. A job whose row is gone was done by another
-worker, and its result is dropped.
+Each handler deletes its jobs in the transaction that stores their results. A job whose row is gone
+was done by another worker, and its result is dropped.
 """
 
 from __future__ import annotations
@@ -40,11 +41,13 @@ if TYPE_CHECKING:
     from ..models.taggers import CheckedTagger
 
 BATCH_SECONDS = 1.0  # what a call of an embedder should take: others wait for it
-FIRST_BATCH = 64  # jobs of an embedder of which nobody knows yet how quick it is, and of handlers without a model
+# jobs of an embedder of which nobody knows yet how quick it is, and of handlers without a model
+FIRST_BATCH = 64
 SMALLEST_BATCH = 8
 SLOW_BATCH = 4  # jobs of a chat model that are claimed at once: each may take many seconds
 KNOWN_TAGS = 100  # tags of the owner that a tagger is shown
-COMPARED, COMPARED_LENGTH = 10, 300  # nodes that each new one is compared with, and characters whose words find them
+# nodes that each new one is compared with, and characters whose words find them
+COMPARED, COMPARED_LENGTH = 10, 300
 LOOKED_AT = 30  # nearest nodes among which the ten of the same speaker are that a judge reads
 NOT_COMPARED, JUDGE_WAIT = "the reader has not compared it yet", 5.0
 READ = "a model that read both says that it no longer holds"
@@ -53,16 +56,20 @@ LEAST = 0.5  # from this confidence on, an edge is stored at all
 UNHEARD = (
     "tool",
     "system",
-)  # whose words neither replace anything nor are replaced, and so are those of tools and pages by source
+    # whose words neither replace anything nor are replaced, and so are those of tools and pages by
+    # source
+)
 SPEAKING = ("user", None)  # whose sayings are judged beside one another
-PROPOSITION_OF = "proposition_of"  # in the metadata of a fact's mention: the id of the node that the fact comes from
+# in the metadata of a fact's mention: the id of the node that the fact comes from
+PROPOSITION_OF = "proposition_of"
 
 
 class Handler(Protocol):
     """Does one kind of job with one model (`model` is "" where no model is needed)."""
 
     kind: str
-    slow: bool  # by a chat model: one job at a time, in a thread of its own, so that quick jobs need not wait
+    # by a chat model: one job at a time, in a thread of its own, so that quick jobs need not wait
+    slow: bool
     together: bool  # takes jobs of several tenants at once, so that they are one call of the model
 
     @property
@@ -89,7 +96,9 @@ class EmbedHandler:
     kind, slow, together = "embed", False, True
     batch: int | None = FIRST_BATCH
 
-    def __init__(self, database: Database, embedder: CheckedEmbedder, fresh_nodes: FreshNodes) -> None:
+    def __init__(
+        self, database: Database, embedder: CheckedEmbedder, fresh_nodes: FreshNodes
+    ) -> None:
         self._database = database
         self._embedder = embedder
         self._fresh_nodes = fresh_nodes
@@ -100,17 +109,22 @@ class EmbedHandler:
         return self._embedder.name
 
     def do(self, claimed: Mapping[str, Sequence[ClaimedJob]]) -> None:
-        """Embed passages that have no vector yet, of all tenants in one call and no more than `Settings.worker_batch` of them.
+        """Embed passages that have no vector yet, of all tenants in one call and no more than
+        `Settings.worker_batch` of them.
 
-        The first passage of each node comes first, so that a long text keeps nobody waiting. Jobs with passages left are given
-        back. The next batch is as large as the model does in about a second.
+        The first passage of each node comes first, so that a long text keeps nobody waiting. Jobs
+        with passages left are given back. The next batch is as large as the model does in about a
+        second.
         """
         most = self._database.settings.worker_batch
-        limit = max(min(self.batch or most, most), sum(map(len, claimed.values())))  # so that each node is in it
+        # so that each node is in it
+        limit = max(min(self.batch or most, most), sum(map(len, claimed.values())))
         missing: dict[str, list[MissingText]] = {}
         for tenant, group in claimed.items():
             with self._database.transaction(tenant, role="htm_worker") as connection:
-                missing[tenant] = jobs.missing_texts(connection.fetch, _nodes(group), model=self.model, limit=limit)
+                missing[tenant] = jobs.missing_texts(
+                    connection.fetch, _nodes(group), model=self.model, limit=limit
+                )
         waiting = [(tenant, text) for tenant, texts in missing.items() for text in texts]
         chosen = sorted(waiting, key=lambda pair: pair[1].turn)[:limit]
         begun = time.monotonic()
@@ -120,7 +134,11 @@ class EmbedHandler:
             in_a_second = len(chosen) / max(time.monotonic() - begun, 1e-6)
             self.batch = max(SMALLEST_BATCH, int(min(most, BATCH_SECONDS * in_a_second)))
         for tenant, group in claimed.items():
-            made = {text.id: vector for (of, text), vector in zip(chosen, vectors, strict=True) if of == tenant}
+            made = {
+                text.id: vector
+                for (of, text), vector in zip(chosen, vectors, strict=True)
+                if of == tenant
+            }
             self._store(tenant, group, made, incomplete=jobs.nodes_left(missing[tenant], made))
 
     def answers(self) -> bool:
@@ -144,7 +162,9 @@ class EmbedHandler:
             nodes.insert_vectors(connection, vectors, model=self.model)
             jobs.finish(connection, finished)
             if self._database.settings.supersession is not None:  # of an import nothing is compared
-                jobs.enqueue(connection, _nodes([job for job in finished if not job.bulk]), kind="supersede")
+                jobs.enqueue(
+                    connection, _nodes([job for job in finished if not job.bulk]), kind="supersede"
+                )
             if incomplete:
                 jobs.release(connection, [job for job in group if job.node_id in incomplete])
         self._fresh_nodes.done(tenant, _nodes(finished))
@@ -170,9 +190,14 @@ class TagHandler:
             [node] = _nodes([job])
             with self._database.transaction(tenant, role="htm_worker") as connection:
                 text_and_tags = tags.for_tagging(connection, node, limit=KNOWN_TAGS)
-            made = () if text_and_tags is None else self._tagger.tags(text_and_tags[0], known=text_and_tags[1])
+            made = (
+                ()
+                if text_and_tags is None
+                else self._tagger.tags(text_and_tags[0], known=text_and_tags[1])
+            )
             with self._database.transaction(tenant, role="htm_worker") as connection:
-                # Lock the node first, then the job: erasing locks them in this order, so that neither waits for the other.
+                # Lock the node first, then the job: erasing locks them in this order, so that
+                # neither waits for the other.
                 if tags.lock_existing(connection, node) and jobs.finish(connection, [job]):
                     tags.add_from_model(connection, node, made)
 
@@ -184,7 +209,8 @@ class TagHandler:
 class ProposeHandler:
     """Gives nodes the facts that a propositioner finds in them.
 
-    Each fact is a node of its own with a mention in the source's session; it is hidden and erased with its source.
+    Each fact is a node of its own with a mention in the source's session; it is hidden and erased
+    with its source.
     """
 
     kind, slow, together, batch = "propose", True, False, SLOW_BATCH
@@ -208,14 +234,17 @@ class ProposeHandler:
         return self._propositioner.name
 
     def do(self, claimed: Mapping[str, Sequence[ClaimedJob]]) -> None:
-        """Send each text to the propositioner, except facts and texts that were hidden in the meantime."""
+        """Send each text to the propositioner, except facts and texts that were hidden in the
+        meantime.
+        """
         for tenant, job in _each(claimed):
             [node] = _nodes([job])
             with self._database.transaction(tenant, role="htm_worker") as connection:
                 source = relations.source(connection, node)
             entries = [] if source is None or source.source_id else self._entries(node, source)
             with self._database.transaction(tenant, role="htm_worker") as connection:
-                # Lock the node first, then the job: erasing locks them in this order, so that neither waits for the other.
+                # Lock the node first, then the job: erasing locks them in this order, so that
+                # neither waits for the other.
                 live = relations.lock_source(connection, node)
                 if jobs.finish(connection, [job]) and live and source is not None and entries:
                     self._store(connection, node, source, entries)
@@ -234,7 +263,9 @@ class ProposeHandler:
         )
         metadata = {PROPOSITION_OF: str(node)}
         at = _local(source.at, self._database.settings.timezone)  # "yesterday" is a day of theirs
-        facts = self._propositioner.facts(source.content, speaker=own_name(source.name) or source.role, at=at)
+        facts = self._propositioner.facts(
+            source.content, speaker=own_name(source.name) or source.role, at=at
+        )
         # What it came from and until when it is kept is as with the text that it was taken from.
         drafts = [
             Draft(
@@ -250,9 +281,15 @@ class ProposeHandler:
         ]
         return [preparer.entry(draft, now=source.at) for draft in drafts]
 
-    def _store(self, connection: Connection, node: UUID, source: FactSource, entries: Sequence[Entry]) -> None:
-        written = write.write(connection, entries, owner=source.owner, robot=source.robot, model="").written
-        relations.add_derived(connection, node, [each.mention for each in written], owner=source.owner)
+    def _store(
+        self, connection: Connection, node: UUID, source: FactSource, entries: Sequence[Entry]
+    ) -> None:
+        written = write.write(
+            connection, entries, owner=source.owner, robot=source.robot, model=""
+        ).written
+        relations.add_derived(
+            connection, node, [each.mention for each in written], owner=source.owner
+        )
         if self._tagger is not None:
             new = [each.node for each in written if each.is_new and each.node is not None]
             jobs.enqueue(connection, new, kind="tag", model=self._tagger)
@@ -301,7 +338,9 @@ class RelateHandler:
 
 
 class SupersedeHandler:
-    """Has the reader compare nodes with what the same person said about the same, and notes what a newer saying replaces."""
+    """Has the reader compare nodes with what the same person said about the same, and notes what a
+    newer saying replaces.
+    """
 
     kind, slow, together, batch, model = "supersede", False, False, None, ""
 
@@ -309,7 +348,9 @@ class SupersedeHandler:
         self._database = database
 
     def do(self, claimed: Mapping[str, Sequence[ClaimedJob]]) -> None:
-        """Compare each node with its nearest; no transaction is open meanwhile. An edge that is there already is not made again."""
+        """Compare each node with its nearest; no transaction is open meanwhile. An edge that is
+        there already is not made again.
+        """
         for tenant, job in _each(claimed):
             [node] = _nodes([job])
             with self._database.transaction(tenant, role="htm_worker") as connection:
@@ -329,7 +370,9 @@ class SupersedeHandler:
 
 
 class JudgeHandler:
-    """Asks a chat model what a new saying changes of the earlier ones, and any judge about what the reader is not sure of."""
+    """Asks a chat model what a new saying changes of the earlier ones, and any judge about what the
+    reader is not sure of.
+    """
 
     kind, slow, together, batch = "judge", True, False, SLOW_BATCH
 
@@ -343,16 +386,20 @@ class JudgeHandler:
         return self._judge.name
 
     def do(self, claimed: Mapping[str, Sequence[ClaimedJob]]) -> None:
-        """Decide the edges of a node, and make those that a chat model finds; put the job off while the reader has not compared it.
+        """Decide the edges of a node, and make those that a chat model finds; put the job off while
+        the reader has not compared it.
 
-        A chat model is asked once, in the job of the newer saying. Of an import, which nobody waits for, it reads nothing.
+        A chat model is asked once, in the job of the newer saying. Of an import, which nobody waits
+        for, it reads nothing.
         """
         threshold = self._database.settings.supersession or 1.0
         for tenant, job in _each(claimed):
             [node] = _nodes([job])
             with self._database.transaction(tenant, role="htm_worker") as connection:
                 if not supersession.is_compared(connection, node):
-                    jobs.postpone(connection, [job], error=NOT_COMPARED, seconds=JUDGE_WAIT, tried=False)
+                    jobs.postpone(
+                        connection, [job], error=NOT_COMPARED, seconds=JUDGE_WAIT, tried=False
+                    )
                     continue
                 edges = supersession.undecided(connection, node, threshold=threshold)
                 reads = self._judge.reads_many and not job.bulk
@@ -366,36 +413,65 @@ class JudgeHandler:
                 if not jobs.finish(connection, [job]):
                     continue
                 for id, relation, reason in decided:
-                    supersession.decide(connection, id, relation=relation, reason=reason, judge=self.model)
+                    supersession.decide(
+                        connection, id, relation=relation, reason=reason, judge=self.model
+                    )
                 if subject is not None and new_edges:
-                    supersession.insert(connection, new_edges, owner=subject.owner, judge=self.model, state="confirmed")
+                    supersession.insert(
+                        connection,
+                        new_edges,
+                        owner=subject.owner,
+                        judge=self.model,
+                        state="confirmed",
+                    )
                     self._database.superseding.learn(tenant, there=True)
 
     def _pair(self, edge: UndecidedEdge) -> tuple[str, str]:
         """Ask the judge about an edge; return its answer and the reason."""
-        return self._judge.judge(edge.older, edge.newer, seconds=self._database.settings.judge_timeout)
+        return self._judge.judge(
+            edge.older, edge.newer, seconds=self._database.settings.judge_timeout
+        )
 
     def _read(
-        self, node: UUID, edges: Sequence[UndecidedEdge], *, subject: ComparedNode | None, near: Sequence[ComparedNode]
+        self,
+        node: UUID,
+        edges: Sequence[UndecidedEdge],
+        *,
+        subject: ComparedNode | None,
+        near: Sequence[ComparedNode],
     ) -> tuple[list[tuple[UUID, str, str]], list[NewEdge]]:
-        """Have a model read a saying beside the nearest earlier ones; return its decisions on edges, and the edge it finds."""
+        """Have a model read a saying beside the nearest earlier ones; return its decisions on
+        edges, and the edge it finds.
+        """
         earlier = (
             []
             if subject is None
-            else [each for each in _earlier(subject, near) if each.trust <= subject.trust][:COMPARED]
+            else [each for each in _earlier(subject, near) if each.trust <= subject.trust][
+                :COMPARED
+            ]
         )
         if subject is None or not earlier:
             return [], []
         from ..models.judges import DatedSaying  # most memories have no judge
 
         zone = self._database.settings.timezone
-        now, *before = (DatedSaying(each.content, _local(each.at, zone)) for each in (subject, *earlier))
+        now, *before = (
+            DatedSaying(each.content, _local(each.at, zone)) for each in (subject, *earlier)
+        )
         place = self._judge.no_longer(now, before, seconds=self._database.settings.judge_timeout)
         replaced = None if place is None else earlier[place].id
         shown = {each.id for each in earlier}
-        known = {edge.older_id: edge for edge in edges if edge.newer_id == node and edge.older_id in shown}
+        known = {
+            edge.older_id: edge
+            for edge in edges
+            if edge.newer_id == node and edge.older_id in shown
+        }
         decided = [
-            (edge.id, "supersedes" if older == replaced else "none", READ if older == replaced else "")
+            (
+                edge.id,
+                "supersedes" if older == replaced else "none",
+                READ if older == replaced else "",
+            )
             for older, edge in known.items()
             if older == replaced or edge.relation == "supersedes"
         ]
@@ -421,7 +497,9 @@ def _said_at(node: ComparedNode) -> tuple[datetime, UUID]:
     return node.at, node.mention_id
 
 
-def _nearest(connection: Connection, node: ComparedNode, *, limit: int = COMPARED) -> list[ComparedNode]:
+def _nearest(
+    connection: Connection, node: ComparedNode, *, limit: int = COMPARED
+) -> list[ComparedNode]:
     """The nodes that a node is compared with."""
     if not _is_heard(node):
         return []
@@ -431,15 +509,20 @@ def _nearest(connection: Connection, node: ComparedNode, *, limit: int = COMPARE
 
 
 def _edges(node: ComparedNode, near: Sequence[ComparedNode]) -> list[NewEdge]:
-    """Return the new edges between a node and those nearest to it, whichever of the two was said first.
+    """Return the new edges between a node and those nearest to it, whichever of the two was said
+    first.
 
     Nothing replaces what is trusted more.
     """
-    in_time = (sorted((node, other), key=_said_at) for other in near if _is_same_speaker(node, other))
+    in_time = (
+        sorted((node, other), key=_said_at) for other in near if _is_same_speaker(node, other)
+    )
     pairs = [(older, newer) for older, newer in in_time if newer.trust >= older.trust]
     if not pairs or not readers.is_here():
         return []
-    judged = readers.embedded_reader().replaced([(newer.content, older.content) for older, newer in pairs])
+    judged = readers.embedded_reader().replaced(
+        [(newer.content, older.content) for older, newer in pairs]
+    )
     return [
         NewEdge(new_id(), newer.id, older.id, "supersedes", confidence, REPLACED, newer.at)
         for (older, newer), confidence in zip(pairs, judged, strict=True)
@@ -449,7 +532,11 @@ def _edges(node: ComparedNode, near: Sequence[ComparedNode]) -> list[NewEdge]:
 
 def _earlier(node: ComparedNode, near: Sequence[ComparedNode]) -> list[ComparedNode]:
     """Those of the nearest that the same speaker has said before; none for what no user says."""
-    return [other for other in near if _is_same_speaker(node, other) and _said_at(other) < _said_at(node)]
+    return [
+        other
+        for other in near
+        if _is_same_speaker(node, other) and _said_at(other) < _said_at(node)
+    ]
 
 
 def _is_same_speaker(one: ComparedNode, other: ComparedNode) -> bool:

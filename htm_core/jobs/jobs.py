@@ -25,12 +25,19 @@ class Jobs:
         self._engine = engine
 
     def list(
-        self, *, kind: JobKind | None = None, parked: bool | None = None, node: str | None = None, limit: int = 100
+        self,
+        *,
+        kind: JobKind | None = None,
+        parked: bool | None = None,
+        node: str | None = None,
+        limit: int = 100,
     ) -> builtins.list[Job]:
-        """Jobs, parked ones first, then the oldest. `parked=True` shows only those that were given up, False only the others.
+        """Jobs, parked ones first, then the oldest. `parked=True` shows only those that were given
+        up, False only the others.
 
         `node` is the id of a node: only the jobs for it.
-        `kind` is "embed", "tag", "propose", "relate", "supersede", "judge", "count", "profile", "merge" or "summarize".
+        `kind` is "embed", "tag", "propose", "relate", "supersede", "judge", "count", "profile",
+        "merge" or "summarize".
         Raises `InvalidInput`.
         """
         id = None if node is None else validation.check_id(node, what="node")
@@ -45,15 +52,20 @@ class Jobs:
             )
 
     def retry(self, ids: Sequence[str] | None = None, *, kind: JobKind | None = None) -> int:
-        """Retry parked jobs as if they were new: all, those with these ids, or those of one kind. Answers how many there were."""
+        """Retry parked jobs as if they were new: all, those with these ids, or those of one kind.
+        Answers how many there were.
+        """
         if isinstance(ids, str):
             raise InvalidInput(
-                f"expected ids to be a list of ids as in Job.id, got the string {ids!r}; write [{ids!r}]"
+                f"expected ids to be a list of ids as in Job.id, got the string {ids!r}; write "
+                f"[{ids!r}]"
             )
         wanted = None if ids is None else validation.check_ids(ids, what="ids")
         for attempt in attempts():
             with attempt, self._engine.transaction() as connection:
-                again = jobs.retry(connection, owners=self._engine.owners, ids=wanted, kind=_checked(kind))
+                again = jobs.retry(
+                    connection, owners=self._engine.owners, ids=wanted, kind=_checked(kind)
+                )
         self._engine.wake()
         return again
 

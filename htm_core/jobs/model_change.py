@@ -1,4 +1,6 @@
-"""A tenant's change to another embedding model: a second vector space is filled, then it replaces the first."""
+"""A tenant's change to another embedding model: a second vector space is filled, then it replaces
+the first.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ def begin(database: Database, tenant: str, *, model: str) -> str | None:
     with database.transaction(tenant, claim=EVERYBODY) as connection:
         row = connection.execute(load("jobs/model_change")["tenant_exists"]).fetchone()
         if row is None or not row["known"]:
-            raise NotFound(f"expected a tenant that has memories, got {tenant!r}; name another with --tenant")
+            raise NotFound(
+                f"expected a tenant that has memories, got {tenant!r}; name another with --tenant"
+            )
         connection.execute(load("jobs/model_change")["begin"], {"model": model})
         return tenants.active_model(connection)
 
@@ -48,40 +52,56 @@ def begin(database: Database, tenant: str, *, model: str) -> str | None:
 def fill_progress(database: Database, tenant: str, *, model: str) -> FillProgress:
     """Return the progress of filling a model's vector space."""
     with database.transaction(tenant, claim=EVERYBODY) as connection:
-        row = connection.execute(load("jobs/model_change")["fill_progress"], {"model": model}).fetchone()
+        row = connection.execute(
+            load("jobs/model_change")["fill_progress"], {"model": model}
+        ).fetchone()
         assert row is not None  # a select without from has one row
         return FillProgress(row["passages"], row["vectors"])
 
 
-def missing_texts(database: Database, tenant: str, *, model: str, after: UUID | None, limit: int) -> dict[UUID, str]:
+def missing_texts(
+    database: Database, tenant: str, *, model: str, after: UUID | None, limit: int
+) -> dict[UUID, str]:
     """The texts of the next passages in the order of ids that have no vector of a model yet."""
     with database.transaction(tenant, claim=EVERYBODY) as connection:
         return _missing_texts(connection, model=model, after=after, limit=limit)
 
 
-def _missing_texts(connection: Connection, *, model: str, after: UUID | None, limit: int) -> dict[UUID, str]:
+def _missing_texts(
+    connection: Connection, *, model: str, after: UUID | None, limit: int
+) -> dict[UUID, str]:
     rows = connection.execute(
         load("jobs/model_change")["missing_texts"], {"model": model, "after": after, "limit": limit}
     )
     return {row["id"]: row["body"] for row in rows}
 
 
-def store(database: Database, tenant: str, vectors: Mapping[UUID, Sequence[float]], *, model: str) -> None:
-    """Store vectors of passages; raises `StorageError` when another change of models was completed meanwhile."""
+def store(
+    database: Database, tenant: str, vectors: Mapping[UUID, Sequence[float]], *, model: str
+) -> None:
+    """Store vectors of passages; raises `StorageError` when another change of models was completed
+    meanwhile.
+    """
     with database.transaction(tenant, claim=EVERYBODY) as connection:
-        if connection.execute(load("jobs/model_change")["lock_model"], {"model": model}).fetchone() is None:
+        if (
+            connection.execute(load("jobs/model_change")["lock_model"], {"model": model}).fetchone()
+            is None
+        ):
             raise StorageError(
-                f"expected the change to {model} to be in progress, but another change was completed meanwhile; run "
+                f"expected the change to {model} to be in progress, but another change was "
+                "completed meanwhile; run "
                 "`htm reembed` again if you want this model"
             )
         nodes.insert_vectors(connection, vectors, model=model)
 
 
 def switch(database: Database, tenant: str, *, model: str, few: int) -> bool:
-    """Make a model the tenant's active one, in a transaction that locks out writers; False when it is too early.
+    """Make a model the tenant's active one, in a transaction that locks out writers; False when it
+    is too early.
 
-    It is too early while more than `few` passages have no vector of it, or when a writer takes longer than two seconds.
-    The few remaining passages get embed jobs, and until then are found by their words. Readers never wait.
+    It is too early while more than `few` passages have no vector of it, or when a writer takes
+    longer than two seconds. The few remaining passages get embed jobs, and until then are found by
+    their words. Readers never wait.
     """
     try:
         with database.transaction(tenant, claim=EVERYBODY) as connection:
@@ -91,7 +111,9 @@ def switch(database: Database, tenant: str, *, model: str, few: int) -> bool:
             left = _missing_texts(connection, model=model, after=None, limit=few + 1)
             if len(left) > few:
                 return False
-            connection.execute(statements["enqueue_embedding"], {"model": model, "passages": list(left)})
+            connection.execute(
+                statements["enqueue_embedding"], {"model": model, "passages": list(left)}
+            )
             for name in ("drop_other_jobs", "deactivate_others", "activate"):
                 connection.execute(statements[name], {"model": model})
             return True
@@ -104,7 +126,9 @@ def switch(database: Database, tenant: str, *, model: str, few: int) -> bool:
 def drop_vectors(database: Database, tenant: str, *, keep: str, limit: int) -> int:
     """Delete up to `limit` vectors of models other than `keep`, and return how many."""
     with database.transaction(tenant, claim=EVERYBODY) as connection:
-        return connection.execute(load("jobs/model_change")["drop_vectors"], {"model": keep, "limit": limit}).rowcount
+        return connection.execute(
+            load("jobs/model_change")["drop_vectors"], {"model": keep, "limit": limit}
+        ).rowcount
 
 
 def drop_finished_jobs(database: Database, tenant: str, *, model: str) -> None:
@@ -120,7 +144,9 @@ def drop_models(database: Database, tenant: str, *, keep: str) -> None:
 
 
 def drop_unused_indexes(database: Database) -> list[str]:
-    """Drop the indexes of spaces that no tenant uses. Without the owner's rights they stay, and the log says so."""
+    """Drop the indexes of spaces that no tenant uses. Without the owner's rights they stay, and the
+    log says so.
+    """
     try:
         with database.owner() as connection:
             names = []
@@ -128,11 +154,15 @@ def drop_unused_indexes(database: Database) -> list[str]:
                 connection.execute(load("jobs/model_change")["unmark_index"], {"space": row["id"]})
                 for leaf in leaves(connection, "vectors"):
                     name = index_name(leaf, row)
-                    connection.execute(sql.SQL(load("db/indexes")["drop"]).format(name=sql.Identifier(name)))
+                    connection.execute(
+                        sql.SQL(load("db/indexes")["drop"]).format(name=sql.Identifier(name))
+                    )
                     names.append(name)
             return names
     except StorageError as error:
         _log.warning(
-            "indexes that are no longer needed were not dropped, since that needs the owner's rights: %s", error
+            "indexes that are no longer needed were not dropped, since that needs the owner's "
+            "rights: %s",
+            error,
         )
         return []

@@ -1,4 +1,6 @@
-"""The status of each model: failures, pauses and rate limits, shared by all workers of a database."""
+"""The status of each model: failures, pauses and rate limits, shared by all workers of
+a database.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +14,12 @@ from ..db.queries import load
 
 @dataclass(frozen=True, slots=True)
 class ModelStatus:
-    """The status of a model. Times are in seconds from now by the server's clock; they are below 0 when they have passed.
+    """The status of a model. Times are in seconds from now by the server's clock; they are below 0
+    when they have passed.
 
-    `failures` counts failures in a row, `opens_in` is the rest of the pause, `probed_for` the time left of another
-    worker's trial call, and `ahead` how far the calls made so far are ahead of the rate limit.
+    `failures` counts failures in a row, `opens_in` is the rest of the pause, `probed_for` the time
+    left of another worker's trial call, and `ahead` how far the calls made so far are ahead of the
+    rate limit.
     """
 
     failures: int = 0
@@ -40,12 +44,16 @@ def lock(connection: Connection, model: str) -> ModelStatus:
 
 def probe(connection: Connection, model: str, *, prober: UUID, seconds: float) -> None:
     """Record that a worker makes a trial call; it is given up after so many seconds."""
-    connection.execute(load("jobs/model_status")["probe"], {"model": model, "prober": prober, "seconds": seconds})
+    connection.execute(
+        load("jobs/model_status")["probe"], {"model": model, "prober": prober, "seconds": seconds}
+    )
 
 
 def cancel_probe(connection: Connection, model: str, *, prober: UUID) -> None:
     """Record that a worker makes no trial call after all."""
-    connection.execute(load("jobs/model_status")["cancel_probe"], {"model": model, "prober": prober})
+    connection.execute(
+        load("jobs/model_status")["cancel_probe"], {"model": model, "prober": prober}
+    )
 
 
 def set_spent(connection: Connection, model: str, *, ahead: float) -> None:
@@ -55,7 +63,10 @@ def set_spent(connection: Connection, model: str, *, ahead: float) -> None:
 
 def record_success(connection: Connection, model: str) -> bool:
     """Record that a model answered; True if it had failed before."""
-    return connection.execute(load("jobs/model_status")["record_success"], {"model": model}).rowcount > 0
+    return (
+        connection.execute(load("jobs/model_status")["record_success"], {"model": model}).rowcount
+        > 0
+    )
 
 
 def record_failure(connection: Connection, model: str, *, lasted: float) -> int:
@@ -63,13 +74,17 @@ def record_failure(connection: Connection, model: str, *, lasted: float) -> int:
 
     A failure that another worker has recorded during the call counts for this call too.
     """
-    row = connection.execute(load("jobs/model_status")["record_failure"], {"model": model, "lasted": lasted}).fetchone()
+    row = connection.execute(
+        load("jobs/model_status")["record_failure"], {"model": model, "lasted": lasted}
+    ).fetchone()
     return int(row["failures"]) if row is not None else read(connection, [model])[model].failures
 
 
 def leave_alone(connection: Connection, model: str, *, seconds: float) -> None:
     """Pause all calls of a model for so long."""
-    connection.execute(load("jobs/model_status")["leave_alone"], {"model": model, "seconds": seconds})
+    connection.execute(
+        load("jobs/model_status")["leave_alone"], {"model": model, "seconds": seconds}
+    )
 
 
 def make_due(connection: Connection, models: Sequence[str]) -> None:

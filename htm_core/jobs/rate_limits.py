@@ -1,7 +1,9 @@
-"""Limits on the jobs of each model claimed now: its circuit breaker and its rate limit, shared by all workers of a database.
+"""Limits on the jobs of each model claimed now: its circuit breaker and its rate limit, shared by
+all workers of a database.
 
-The breaker stops calls to a model that is away: three failures in a row open it, and after a pause one job at a time
-probes whether the model is back. The rate limit keeps the calls per minute below a maximum.
+The breaker stops calls to a model that is away: three failures in a row open it, and after a pause
+one job at a time probes whether the model is back. The rate limit keeps the calls per minute below
+a maximum.
 """
 
 from __future__ import annotations
@@ -22,21 +24,26 @@ CLOSED, OPEN, HALF_OPEN = "closed", "open", "half-open"
 
 
 def breaker_state(status: ModelStatus) -> str:
-    """Give "closed" (every call may go through), "open" (none, after three failures in a row) or "half-open" (one probe)."""
+    """Give "closed" (every call may go through), "open" (none, after three failures in a row) or
+    "half-open" (one probe).
+    """
     if status.failures < FAILURES:
         return CLOSED
     return OPEN if status.opens_in > 0 else HALF_OPEN
 
 
 def breaker_wait(status: ModelStatus) -> float:
-    """Give the seconds until the model may be called, as far as its breaker is concerned; 0 when it may be called now."""
+    """Give the seconds until the model may be called, as far as its breaker is concerned; 0 when it
+    may be called now.
+    """
     if status.failures < FAILURES:
         return 0.0
     return status.opens_in if status.opens_in > 0 else min(PROBE_WAIT, max(0.0, status.probed_for))
 
 
 def pause_after(failures: int, jitter: float) -> float:
-    """Give the seconds that a model is left alone after so many failures in a row; `jitter` is from 0 to 1.
+    """Give the seconds that a model is left alone after so many failures in a row; `jitter` is from
+    0 to 1.
 
     The pause doubles with each failure, up to five minutes, times a random factor from 0.5 to 1.5.
     """
@@ -44,9 +51,11 @@ def pause_after(failures: int, jitter: float) -> float:
 
 
 class RateLimit:
-    """At most so many calls a minute, evenly spread: the calls of one second may come at once, and always one.
+    """At most so many calls a minute, evenly spread: the calls of one second may come at once, and
+    always one.
 
-    The calls made so far are kept as one number, `ahead`: the seconds that the calls took from the budget in advance.
+    The calls made so far are kept as one number, `ahead`: the seconds that the calls took from the
+    budget in advance.
     """
 
     def __init__(self, per_minute: float) -> None:
@@ -70,16 +79,18 @@ class RateLimit:
 
 
 class RateLimits:
-    """The breakers and rate limits of models, by name, as one worker applies them; "" means no model, which is never away.
+    """The breakers and rate limits of models, by name, as one worker applies them; "" means no
+    model, which is never away.
 
-    `rates` are pairs: the beginning of a model's name, and the calls a minute that it may get. The longest beginning that
-    fits counts. `jitter` gives a random number from 0 to 1.
+    `rates` are pairs: the beginning of a model's name, and the calls a minute that it may get. The
+    longest beginning that fits counts. `jitter` gives a random number from 0 to 1.
     """
 
     def __init__(self, *, rates: Sequence[tuple[str, float]], jitter: Callable[[], float]) -> None:
         self._rates = rates
         self._jitter = jitter
-        self._failing: set[str] = set()  # models that had failed when this worker last read their status
+        # models that had failed when this worker last read their status
+        self._failing: set[str] = set()
         self._prober = uuid4()
 
     def breaker_states(self, connection: Connection, models: Sequence[str]) -> dict[str, str]:
@@ -92,11 +103,14 @@ class RateLimits:
         known = model_status.read(connection, models)
         return {model: self._wait(model, known.get(model, ModelStatus())) for model in models}
 
-    def admit(self, connection: Connection, model: str, wanted: int, *, per_job: bool, lease: float) -> int:
+    def admit(
+        self, connection: Connection, model: str, wanted: int, *, per_job: bool, lease: float
+    ) -> int:
         """Give how many of the wanted jobs may be claimed in this transaction.
 
-        With `per_job`, every job is one call of the model; without it, all of them together are one call. A half-open breaker
-        admits one job, the probe, and no other worker probes until the lease is over.
+        With `per_job`, every job is one call of the model; without it, all of them together are one
+        call. A half-open breaker admits one job, the probe, and no other worker probes until the
+        lease is over.
         """
         if not model:
             return wanted
@@ -112,17 +126,25 @@ class RateLimits:
             return 1
         return min(wanted, limit.room(status.ahead)) if limit is not None and per_job else wanted
 
-    def record_claims(self, connection: Connection, model: str, jobs: int, *, per_job: bool) -> None:
-        """Write down how many jobs were claimed, in the transaction that admitted them; none cancels the probe."""
+    def record_claims(
+        self, connection: Connection, model: str, jobs: int, *, per_job: bool
+    ) -> None:
+        """Write down how many jobs were claimed, in the transaction that admitted them; none
+        cancels the probe.
+        """
         limit = self._limit(model)
         if model and not jobs:
             self.cancel_probe(connection, model)
         elif limit is not None:
             status = model_status.lock(connection, model)
-            model_status.set_spent(connection, model, ahead=limit.after(status.ahead, jobs if per_job else 1))
+            model_status.set_spent(
+                connection, model, ahead=limit.after(status.ahead, jobs if per_job else 1)
+            )
 
     def cancel_probe(self, connection: Connection, model: str) -> None:
-        """End this worker's probe without a result: there was no job for it, or its job was not begun."""
+        """End this worker's probe without a result: there was no job for it, or its job was not
+        begun.
+        """
         if model in self._failing:
             model_status.cancel_probe(connection, model, prober=self._prober)
 
@@ -131,7 +153,9 @@ class RateLimits:
         return self._limit(model) is not None
 
     def is_failing(self, model: str) -> bool:
-        """Say whether the model had failed when its status was last read, so that an answer of it must be recorded."""
+        """Say whether the model had failed when its status was last read, so that an answer of it
+        must be recorded.
+        """
         return model in self._failing
 
     def record_success(self, connection: Connection, model: str) -> bool:
@@ -140,7 +164,9 @@ class RateLimits:
         return model_status.record_success(connection, model)
 
     def record_failure(self, connection: Connection, model: str, *, lasted: float) -> float:
-        """Write down that a call of `lasted` seconds failed; give the seconds to leave the model alone."""
+        """Write down that a call of `lasted` seconds failed; give the seconds to leave the model
+        alone.
+        """
         self._failing.add(model)
         failures = model_status.record_failure(connection, model, lasted=lasted)
         pause = pause_after(failures, self._jitter())

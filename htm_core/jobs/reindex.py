@@ -1,4 +1,6 @@
-"""Reindex: bring the words of older passages to the rules of this version, while everybody goes on reading and writing."""
+"""Reindex: bring the words of older passages to the rules of this version, while everybody goes on
+reading and writing.
+"""
 
 from __future__ import annotations
 
@@ -25,11 +27,15 @@ class Reindexed:
     renewed: int
 
 
-def reindex(database: Database, *, tenant: str, progress: Callable[[int], None] | None = None) -> Reindexed:
-    """Renew the words of a tenant's memories and documents, in short transactions, one after the other.
+def reindex(
+    database: Database, *, tenant: str, progress: Callable[[int], None] | None = None
+) -> Reindexed:
+    """Renew the words of a tenant's memories and documents, in short transactions, one after the
+    other.
 
-    What is up to date already is only read, so an interrupted run is simply run again. `progress` is called with the number of
-    passages that were looked at so far. Raises `NotFound` for an unknown tenant, and `StorageError`.
+    What is up to date already is only read, so an interrupted run is simply run again. `progress`
+    is called with the number of passages that were looked at so far. Raises `NotFound` for an
+    unknown tenant, and `StorageError`.
     """
     store.check_tenant(database, tenant)
     seen = renewed = 0

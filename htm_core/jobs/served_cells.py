@@ -1,4 +1,6 @@
-"""The cells whose jobs a worker does: each in its turn, and one that does not answer is left alone for a while."""
+"""The cells whose jobs a worker does: each in its turn, and one that does not answer is left alone
+for a while.
+"""
 
 from __future__ import annotations
 
@@ -19,12 +21,15 @@ T = TypeVar("T")
 
 
 class ServedCells:
-    """The cells of a database that a worker serves: all, or those it was told. Without `Settings.cells` there is one, home."""
+    """The cells of a database that a worker serves: all, or those it was told. Without
+    `Settings.cells` there is one, home.
+    """
 
     def __init__(self, home: Database) -> None:
         self._home = home
         self._only: frozenset[str] | None = None  # None: all
-        self._away: dict[str, float] = {}  # cells that did not answer, and until when they are left alone
+        # cells that did not answer, and until when they are left alone
+        self._away: dict[str, float] = {}
 
     def serve_only(self, names: Sequence[str] | None) -> None:
         """Serve these cells from now on, or all (None)."""
@@ -36,7 +41,8 @@ class ServedCells:
         return [
             each
             for each in self._home.cells()
-            if (self._only is None or each.cell in self._only) and self._away.get(each.cell, now) <= now
+            if (self._only is None or each.cell in self._only)
+            and self._away.get(each.cell, now) <= now
         ]
 
     def ask(self, work: Callable[[Connection], T]) -> list[T]:
@@ -59,7 +65,9 @@ class ServedCells:
 
     @contextmanager
     def with_home(self, cell: Database) -> Iterator[tuple[Connection, Connection]]:
-        """Transactions in home, for the breakers and the rates of models, and in a cell, for its jobs; one, where it is home."""
+        """Transactions in home, for the breakers and the rates of models, and in a cell, for its
+        jobs; one, where it is home.
+        """
         with self._home.transaction("", role="htm_worker") as connection:
             if cell is self._home:
                 yield connection, connection

@@ -17,7 +17,9 @@ Table = Literal["passages", "documents"]
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Passages that were looked at: the id to go on after (None: there were none), how many, and how many were renewed."""
+    """Passages that were looked at: the id to go on after (None: there were none), how many, and
+    how many were renewed.
+    """
 
     last: UUID | None
     seen: int
@@ -29,13 +31,21 @@ def check_tenant(database: Database, tenant: str) -> None:
     with database.transaction(tenant, claim=EVERYBODY) as connection:
         row = connection.execute(load("jobs/store_reindex")["tenant_exists"]).fetchone()
     if row is None or not row["known"]:
-        raise NotFound(f"expected a tenant that has memories, got {tenant!r}; name another with --tenant")
+        raise NotFound(
+            f"expected a tenant that has memories, got {tenant!r}; name another with --tenant"
+        )
 
 
-def renew(database: Database, tenant: str, table: Table, *, after: UUID | None, limit: int) -> Batch:
-    """Renew the words of the next passages of memories, or of documents, in a transaction of their own."""
+def renew(
+    database: Database, tenant: str, table: Table, *, after: UUID | None, limit: int
+) -> Batch:
+    """Renew the words of the next passages of memories, or of documents, in a transaction of their
+    own.
+    """
     with database.transaction(tenant, claim=EVERYBODY) as connection:
-        row = connection.execute(load("jobs/store_reindex")[table], {"after": after, "limit": limit}).fetchone()
+        row = connection.execute(
+            load("jobs/store_reindex")[table], {"after": after, "limit": limit}
+        ).fetchone()
     assert row is not None  # a select without from has one row
     return Batch(row["last"], row["seen"], row["renewed"])
 

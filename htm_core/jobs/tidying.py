@@ -1,4 +1,6 @@
-"""The handlers that tidy: one job is a tenant's, and goes on until nothing is left or a second is over."""
+"""The handlers that tidy: one job is a tenant's, and goes on until nothing is left or a second is
+over.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ TIDY_SECONDS = 60.0  # between two searches for tenants with something to tidy
 
 
 class TidyHandler:
-    """Tidies the memories of a tenant: by rules, and the profile by the reader, where it is installed."""
+    """Tidies the memories of a tenant: by rules, and the profile by the reader, where it is
+    installed.
+    """
 
     slow, together, model = False, False, ""
     batch: int | None = None
@@ -34,7 +38,9 @@ class TidyHandler:
         self._kind = kind
 
     def do(self, claimed: Mapping[str, Sequence[ClaimedJob]]) -> None:
-        """Tidy each tenant for a second; what is left then is given back, and goes on in its next turn."""
+        """Tidy each tenant for a second; what is left then is given back, and goes on in its next
+        turn.
+        """
         for tenant, group in claimed.items():
             end = time.monotonic() + SECONDS
             while self._step(tenant):
@@ -63,7 +69,9 @@ class TidyHandler:
             return False
         now = datetime.now(UTC)
         summaries = [
-            steps.summarized(each.messages, each.session, at=now) if self._kind == "summarize" else None
+            steps.summarized(each.messages, each.session, at=now)
+            if self._kind == "summarize"
+            else None
             for each in batch
         ]
         with begin() as connection:
@@ -78,11 +86,18 @@ class TidyHandler:
 
 
 def handlers(database: Database) -> list[TidyHandler]:
-    """The handlers of all kinds of tidying: what a job asks for is done, also where `Settings.tidy` leaves it out."""
+    """The handlers of all kinds of tidying: what a job asks for is done, also where `Settings.tidy`
+    leaves it out.
+    """
     return [TidyHandler(database, kind) for kind in get_args(TidyKind)]
 
 
 def queue_due(connection: Connection, kinds: Sequence[TidyKind]) -> int:
-    """Queue jobs of these kinds for the tenants with something to tidy, and give how many; none that waits for the reader."""
+    """Queue jobs of these kinds for the tenants with something to tidy, and give how many; none
+    that waits for the reader.
+    """
     kinds = [kind for kind in kinds if kind != "profile" or readers.is_here()]
-    return sum(store.queue(connection, kind, rules=steps.RULES[kind], quiet=steps.QUIET_SECONDS) for kind in kinds)
+    return sum(
+        store.queue(connection, kind, rules=steps.RULES[kind], quiet=steps.QUIET_SECONDS)
+        for kind in kinds
+    )

@@ -1,4 +1,6 @@
-"""Whose turn it is: what a worker remembers of its last claims, so that the next one goes on from there."""
+"""Whose turn it is: what a worker remembers of its last claims, so that the next one goes on from
+there.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +10,10 @@ from dataclasses import dataclass, field
 from ..base.last_used import LastUsed
 from ..db.jobs import ClaimedJob
 
-BULK_EVERY = 4  # of so many claims one takes bulk work first, so that it goes on however much is being said
-TENANTS = 128  # whose last owner is remembered; more have their turns, too, but begin with their first owner
+# of so many claims one takes bulk work first, so that it goes on however much is being said
+BULK_EVERY = 4
+# whose last owner is remembered; more have their turns, too, but begin with their first owner
+TENANTS = 128
 
 
 @dataclass(slots=True)
@@ -21,12 +25,16 @@ class Turns:
     _owners: LastUsed[str, str] = field(default_factory=lambda: LastUsed(TENANTS))
 
     def classes(self) -> tuple[bool, bool]:
-        """In which order the next claim takes what somebody may wait for (False) and bulk work (True)."""
+        """In which order the next claim takes what somebody may wait for (False) and bulk work
+        (True).
+        """
         bulk_first = self._claims % BULK_EVERY == BULK_EVERY - 1
         return (bulk_first, not bulk_first)
 
     def after_tenants(self) -> tuple[str, str]:
-        """The tenant that had the last turn in each class, in the order of `classes`; "" before the first turn."""
+        """The tenant that had the last turn in each class, in the order of `classes`; "" before the
+        first turn.
+        """
         first, second = self.classes()
         return (self._tenants.get(first, ""), self._tenants.get(second, ""))
 

@@ -35,17 +35,21 @@ from .tidying import handlers as tidy_handlers
 
 _log = logging.getLogger("htm.worker")
 
-FRESH_BATCH = 16  # nodes that were just written and are embedded at once: few, so that the next ones come soon
+# nodes that were just written and are embedded at once: few, so that the next ones come soon
+FRESH_BATCH = 16
 
 
 class Worker:
-    """Does the jobs of one database, in threads of this process or in the thread that calls `drain`.
+    """Does the jobs of one database, in threads of this process or in the thread that calls
+    `drain`.
 
-    A lane is a kind of job with the name of the model that does it; a duty is the part of a lane that one client of that
-    name does: the jobs of the tenants that it was given for, or of all. Jobs of a tenant without a client here are left to
-    other workers. One thread serves the quick lanes. A second one serves the slow lanes, those of chat models, so that no
-    vector waits for a chat model; it runs only where there are any. A third one embeds what this process has just written, so
-    that it waits neither for other tenants nor for a long batch. `JobClaims` says which jobs come next, `Attempts` does them.
+    A lane is a kind of job with the name of the model that does it; a duty is the part of a lane
+    that one client of that name does: the jobs of the tenants that it was given for, or of all.
+    Jobs of a tenant without a client here are left to other workers. One thread serves the quick
+    lanes. A second one serves the slow lanes, those of chat models, so that no vector waits for a
+    chat model; it runs only where there are any. A third one embeds what this process has just
+    written, so that it waits neither for other tenants nor for a long batch. `JobClaims` says which
+    jobs come next, `Attempts` does them.
     """
 
     def __init__(self, database: Database, fresh_nodes: FreshNodes) -> None:
@@ -65,8 +69,11 @@ class Worker:
         self._threads: dict[Pace, threading.Thread] = {}
         self._pid = os.getpid()
         own: list[Handler] = [
-            CountHandler(database), RelateHandler(database), SupersedeHandler(database), *tidy_handlers(database)
-        ]  # fmt: skip
+            CountHandler(database),
+            RelateHandler(database),
+            SupersedeHandler(database),
+            *tidy_handlers(database),
+        ]
         for handler in own:
             self._clients.add(handler, "")
         renewed_after_fork(self)
@@ -78,10 +85,16 @@ class Worker:
 
     def add_embedder(self, embedder: CheckedEmbedder, *, tenant: str | None = None) -> None:
         """Do the jobs of this embedder from now on, for a tenant or for all of them."""
-        self._clients.add(EmbedHandler(self._database, embedder, self._fresh_nodes), embedder.client, tenant=tenant)
+        self._clients.add(
+            EmbedHandler(self._database, embedder, self._fresh_nodes),
+            embedder.client,
+            tenant=tenant,
+        )
 
     def serve_cells(self, names: Sequence[str] | None) -> None:
-        """Do the jobs of these cells alone from now on, or of all (None). Without `Settings.cells` there is one, home."""
+        """Do the jobs of these cells alone from now on, or of all (None). Without `Settings.cells`
+        there is one, home.
+        """
         self._cells.serve_only(names)
 
     def remove_handler(self, kind: str, model: str) -> None:
@@ -98,7 +111,8 @@ class Worker:
         return [duty.lane for duty in self._clients.duties_of(tenant)]
 
     def available_lanes(self, tenant: str) -> list[Lane]:
-        """Give the lanes that this worker does for a tenant, and in which the client's breaker is not open.
+        """Give the lanes that this worker does for a tenant, and in which the client's breaker is
+        not open.
 
         None when this process's login may do no jobs.
         """
@@ -108,26 +122,34 @@ class Worker:
         return [lane for lane in self.lanes_of(tenant) if breakers.get(lane[1]) != OPEN]
 
     def breakers(self, tenant: str) -> dict[str, str]:
-        """Give the breaker of each of a tenant's models: "closed", "open" while it is away, "half-open" while it is tried again.
+        """Give the breaker of each of a tenant's models: "closed", "open" while it is away,
+        "half-open" while it is tried again.
 
-        Empty when this process's login may do no jobs: it calls no model for them, and may not see who does.
+        Empty when this process's login may do no jobs: it calls no model for them, and may not see
+        who does.
         """
         if not self._database.may_work:
             return {}
-        status = {duty.status: duty.lane[1] for duty in self._clients.duties_of(tenant) if duty.lane[1]}
+        status = {
+            duty.status: duty.lane[1] for duty in self._clients.duties_of(tenant) if duty.lane[1]
+        }
         with self._database.transaction("", role="htm_worker") as connection:
             states = self._rate_limits.breaker_states(connection, list(status))
         return {status[name]: state for name, state in states.items()}
 
     def backlog(self) -> list[PendingJobs]:
-        """The jobs of all tenants by lane and class; none before the database is used, or where this login may do no jobs."""
+        """The jobs of all tenants by lane and class; none before the database is used, or where
+        this login may do no jobs.
+        """
         if not self._database.opened or not self._database.may_work:
             return []
         with bounded(self._database.settings):
             return _united([each for cell in self._cells.ask(jobs.backlog) for each in cell])
 
     def retry_models_now(self, tenant: str) -> None:
-        """End the pauses of a tenant's open breakers, so that models that were away are tried at once: somebody is waiting."""
+        """End the pauses of a tenant's open breakers, so that models that were away are tried at
+        once: somebody is waiting.
+        """
         if not self._database.may_work:
             return
         names = [duty.status for duty in self._clients.duties_of(tenant) if duty.lane[1]]
@@ -137,7 +159,8 @@ class Worker:
     def wake(self) -> None:
         """Look for jobs now; starts the threads the first time, and again after a fork.
 
-        When this process's login may do no jobs, the log says so once, and they wait for a worker of another login.
+        When this process's login may do no jobs, the log says so once, and they wait for a worker
+        of another login.
         """
         if not self._database.may_work:
             self._say_that_jobs_wait()
@@ -147,7 +170,9 @@ class Worker:
         self._ensure_running()
 
     def start(self) -> None:
-        """Start the threads where they do not run yet; those that do look for jobs in their own time."""
+        """Start the threads where they do not run yet; those that do look for jobs in their own
+        time.
+        """
         if self._database.may_work:
             self._ensure_running()
 
@@ -157,7 +182,9 @@ class Worker:
         return self._rests
 
     def await_rest(self, known: int, *, timeout: float) -> int:
-        """Wait until `rests` is no longer what is known, or the time is over; give what it is then."""
+        """Wait until `rests` is no longer what is known, or the time is over; give
+        what it is then.
+        """
         with self._resting:
             self._resting.wait_for(lambda: self._rests != known, timeout)
             return self._rests
@@ -204,29 +231,39 @@ class Worker:
         return total
 
     def compare(self, tenant: str, nodes: Sequence[UUID]) -> None:
-        """Compare nodes with what was said before, in the calling thread, as far as their jobs are there and nobody has them.
+        """Compare nodes with what was said before, in the calling thread, as far as their jobs are
+        there and nobody has them.
 
-        For a process that has no worker and stops when it has replied. Whatever fails leaves the jobs to a worker.
+        For a process that has no worker and stops when it has replied. Whatever fails leaves the
+        jobs to a worker.
         """
         if nodes and self._database.may_work:
             with suppress(StorageError, time_limit.OutOfTime):
-                self._attempts.do(self._claims.claim_of(SupersedeHandler.kind, tenant, nodes), lambda: False)
+                self._attempts.do(
+                    self._claims.claim_of(SupersedeHandler.kind, tenant, nodes), lambda: False
+                )
 
     def renew(self) -> None:
-        """Start again in a forked child: the threads are the parent's, and they may have held its locks."""
+        """Start again in a forked child: the threads are the parent's, and they may have held its
+        locks.
+        """
         self._lock, self._stopping, self._threads = threading.Lock(), threading.Event(), {}
-        self._wanted, self._resting = {pace: threading.Event() for pace in Pace}, threading.Condition()
+        self._wanted, self._resting = (
+            {pace: threading.Event() for pace in Pace},
+            threading.Condition(),
+        )
         self._rate_limits.renew()
 
     def _say_that_jobs_wait(self) -> None:
         if not self._told:
             self._told = True
             _log.warning(
-                "this login is no member of %s: jobs wait for a process of one that is, such as htm worker",
+                "this login is no member of %s: jobs wait for a process of one that is, such as "
+                "htm worker",
                 self._database.roles.worker,
             )
 
-    # -- threads ---------------------------------------------------------------------------------------------------------
+    # -- threads -----------------------------------------------------------------------------------
 
     def _runs(self, pace: Pace) -> bool:
         thread = self._threads.get(pace)
@@ -252,7 +289,8 @@ class Worker:
                 self._rest()
                 pause = self._claims.seconds_until_due(pace)
             except Exception as error:
-                # The database is away, or worse: the jobs are rows, and are still there when it is back.
+                # The database is away, or worse: the jobs are rows, and are still there when it is
+                # back.
                 _log.warning("the worker waits: %s", describe(error))
                 pause = IDLE_SECONDS
 
@@ -261,7 +299,7 @@ class Worker:
             self._rests += 1
             self._resting.notify_all()
 
-    # -- batches ---------------------------------------------------------------------------------------------------------
+    # -- batches -----------------------------------------------------------------------------------
 
     def _drain(self, pace: Pace, until: Callable[[], bool]) -> int:
         total = 0
@@ -287,7 +325,9 @@ class Worker:
         return self._attempts.do(self._claims.claim(pace), until)
 
     def _do_fresh(self, until: Callable[[], bool]) -> int:
-        """Do jobs of what this process has just written; recalls that need the same vectors wait for them."""
+        """Do jobs of what this process has just written; recalls that need the same vectors wait
+        for them.
+        """
         taken = self._fresh_nodes.take(min(FRESH_BATCH, self._database.settings.worker_batch))
         try:
             return self._attempts.do(self._claims.claim_fresh(taken), until)

@@ -1,4 +1,6 @@
-"""The same verbs as coroutines. Each runs on the memory's own threads, so that no event loop is tied to a connection."""
+"""The same verbs as coroutines. Each runs on the memory's own threads, so that no event loop is
+tied to a connection.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,8 @@ _S = TypeVar("_S")
 class awaited(Generic[_S, _P, _T]):  # noqa: N801 - it is used like a decorator
     """The coroutine of a verb: same name, same arguments, same answer.
 
-    A time-out stops the waiting, not the work: what was started is finished, and calling it again is harmless.
+    A time-out stops the waiting, not the work: what was started is finished, and calling it again
+    is harmless.
     """
 
     def __init__(self, verb: Callable[Concatenate[_S, _P], _T]) -> None:
@@ -47,7 +50,9 @@ class awaited(Generic[_S, _P, _T]):  # noqa: N801 - it is used like a decorator
 
         @functools.wraps(self._verb)
         async def call(*args: _P.args, **kwargs: _P.kwargs) -> _T:
-            return await _in_time(twin._threads, functools.partial(self._verb, twin._of, *args, **kwargs))
+            return await _in_time(
+                twin._threads, functools.partial(self._verb, twin._of, *args, **kwargs)
+            )
 
         return call
 
@@ -71,8 +76,10 @@ async def _in_time(threads: Threads, work: Callable[[], _T]) -> _T:
         raise
     if not done.done() and begun.cancel():
         raise DeadlineExceeded(
-            f"expected one of the {settings.aio_threads} threads of Settings.aio_threads to be free within "
-            f"Settings.verb_timeout ({settings.verb_timeout:g} s), but all were at work; nothing was written"
+            f"expected one of the {settings.aio_threads} threads of Settings.aio_threads to be "
+            "free within "
+            f"Settings.verb_timeout ({settings.verb_timeout:g} s), but all were at work; nothing "
+            "was written"
         )
     return await done
 
@@ -158,7 +165,9 @@ class AsyncGroup(_Twin[Group]):
 
     @property
     def role(self) -> str | None:
-        """This robot's role at its last heartbeat: "active", "passive", or None once it has left."""
+        """This robot's role at its last heartbeat: "active", "passive", or None once
+        it has left.
+        """
         return self._of.role
 
     async def __aenter__(self) -> AsyncGroup:
@@ -230,9 +239,13 @@ class AsyncMemory(_Twin[Memory]):
         """Everything that the tenant remembers, awaited."""
         return AsyncBackup(self._of.backup, self._threads)
 
-    async def group(self, name: str, *, role: GroupRole = "active", lease: float | None = None) -> AsyncGroup:
+    async def group(
+        self, name: str, *, role: GroupRole = "active", lease: float | None = None
+    ) -> AsyncGroup:
         """Join a group of robots that share one working memory, awaited."""
-        return AsyncGroup(await self.run(self._of.group, name, role=role, lease=lease), self._threads)
+        return AsyncGroup(
+            await self.run(self._of.group, name, role=role, lease=lease), self._threads
+        )
 
     def log(self, session: str | None = None) -> AsyncLog:
         """A chat's own record, awaited."""
@@ -247,14 +260,22 @@ class AsyncMemory(_Twin[Memory]):
         kind: CollectionKind = "documents",
     ) -> AsyncCollection:
         """Documents of a vector store, awaited."""
-        return AsyncCollection(self._of.collection(name, dim=dim, embedder=embedder, kind=kind), self._threads)
+        return AsyncCollection(
+            self._of.collection(name, dim=dim, embedder=embedder, kind=kind), self._threads
+        )
 
     def of(
-        self, *, user: str | None = None, session: str | None = None, tenant: str | None = None,
+        self,
+        *,
+        user: str | None = None,
+        session: str | None = None,
+        tenant: str | None = None,
         timezone: str | None = None,
-    ) -> AsyncMemory:  # fmt: skip
+    ) -> AsyncMemory:
         """The same robot's memory of another user, conversation, tenant or time zone, awaited."""
-        return AsyncMemory(self._of.of(user=user, session=session, tenant=tenant, timezone=timezone), self._threads)
+        return AsyncMemory(
+            self._of.of(user=user, session=session, tenant=tenant, timezone=timezone), self._threads
+        )
 
     async def __aenter__(self) -> AsyncMemory:
         return self

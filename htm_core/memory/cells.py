@@ -1,4 +1,6 @@
-"""Cells: schemas with the same tables, in each of which some tenants live; making them, and moving tenants between them."""
+"""Cells: schemas with the same tables, in each of which some tenants live; making them, and moving
+tenants between them.
+"""
 
 from __future__ import annotations
 
@@ -30,11 +32,11 @@ MoveProgress = Callable[[str, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A cell: its schema, on home's server or on that of `url`, about how many memories, mentions and documents
-    it has, and its bytes.
+    """A cell: its schema, on home's server or on that of `url`, about how many memories, mentions
+    and documents it has, and its bytes.
 
-    `node` is where its tables are in a Citus cluster, as HOST:PORT; None without one. `error` says why a cell could not be asked;
-    its numbers are 0 then.
+    `node` is where its tables are in a Citus cluster, as HOST:PORT; None without one. `error` says
+    why a cell could not be asked; its numbers are 0 then.
     """
 
     name: str
@@ -59,10 +61,12 @@ class TenantRows:
 
 @dataclass(frozen=True, slots=True)
 class TenantMove:
-    """A move that is done. `rows` are the tenant's by table, counted and compared by digest in both cells at the switch.
+    """A move that is done. `rows` are the tenant's by table, counted and compared by digest in both
+    cells at the switch.
 
-    `passes` is how often what had changed was copied before it, and `waited` for how many seconds the tenant's calls waited at the
-    switch. Where an interrupted move had switched before, `rows` is empty.
+    `passes` is how often what had changed was copied before it, and `waited` for how many seconds
+    the tenant's calls waited at the switch. Where an interrupted move had switched before, `rows`
+    is empty.
     """
 
     tenant: str
@@ -76,7 +80,9 @@ class TenantMove:
 
 @dataclass(frozen=True, slots=True)
 class PendingMove:
-    """A move that is running, or was interrupted: "copying" until the tenant has switched, then "switched"."""
+    """A move that is running, or was interrupted: "copying" until the tenant has switched, then
+    "switched".
+    """
 
     tenant: str
     source: str
@@ -86,24 +92,29 @@ class PendingMove:
 
 
 class Cells:
-    """The cells of an installation, for those who operate it: the login has to be that of the owner, or `Settings.migrate_url` is.
+    """The cells of an installation, for those who operate it: the login has to be that of the
+    owner, or `Settings.migrate_url` is.
 
         cells = Cells(url="postgresql://owner@db.example/memories")
         cells.create("b")
         cells.move("acme", "b")
 
-    - `url`: the DSN of home, whose schema has the directory; else `HTM_DATABASE_URL`, else the private server.
+    - `url`: the DSN of home, whose schema has the directory; else `HTM_DATABASE_URL`, else the
+      private server.
     - `settings`: as those of the memories; `cells` is taken for True.
 
     Nothing is opened before the first call. All calls block, and take as long as they take.
     """
 
-    def __init__(self, *, url: str | SecretStr | None = None, settings: Settings | None = None) -> None:
+    def __init__(
+        self, *, url: str | SecretStr | None = None, settings: Settings | None = None
+    ) -> None:
         chosen = (settings or Settings()).model_copy(update={"cells": True})
         self._home: Database = runtime(url, chosen).database
 
     def list(self) -> list[Cell]:
-        """All cells, home first. Counting tenants reads the directory; rows and bytes are the planner's statistics.
+        """All cells, home first. Counting tenants reads the directory; rows and bytes are the
+        planner's statistics.
 
         Raises `StorageError` without the owner's rights.
         """
@@ -114,11 +125,15 @@ class Cells:
         return [self._described(row, opened[row.name], counts.get(row.name, 0)) for row in rows]
 
     def tenants(self, cell: str) -> builtins.list[TenantRows]:
-        """The tenants of a cell, largest first; counts all mentions and documents of the cell. Raises `NotFound`."""
+        """The tenants of a cell, largest first; counts all mentions and documents of the cell.
+        Raises `NotFound`.
+        """
         return [TenantRows(tenant, rows) for tenant, rows in directory.tenants_of(self._cell(cell))]
 
     def pending_moves(self) -> builtins.list[PendingMove]:
-        """The moves that are running or were interrupted; an interrupted one goes on with `move`."""
+        """The moves that are running or were interrupted; an interrupted one goes on
+        with `move`.
+        """
         return [
             PendingMove(each.tenant, each.source, each.target, each.state, each.started_at)
             for each in directory.unfinished_moves(self._home)
@@ -137,18 +152,22 @@ class Cells:
 
         - `name`: small letters, digits and underscores, at most 26.
         - `schema`: its schema; by default home's with the name behind it, as in htm_b.
-        - `url`: the DSN of another server for it, without a password; what it lacks is as in home's. None is home's own server.
-        - `node`: the node of a Citus cluster that gets its tables, as HOST:PORT by which the cluster knows it; by default Citus
-          chooses one.
-        - `takes_new`: whether tenants that nobody has placed begin there. With several such cells each gets its share.
+        - `url`: the DSN of another server for it, without a password; what it lacks is as in
+          home's. None is home's own server.
+        - `node`: the node of a Citus cluster that gets its tables, as HOST:PORT by which the
+          cluster knows it; by default Citus chooses one.
+        - `takes_new`: whether tenants that nobody has placed begin there. With several such cells
+          each gets its share.
 
-        The first cell changes how all processes work: those without `Settings.cells` are refused from then on. Raises
-        `InvalidInput` for a name that is taken or a node that is not there, and `SchemaOutdated` while such processes are connected
-        and without the right to make a schema.
+        The first cell changes how all processes work: those without `Settings.cells` are refused
+        from then on. Raises `InvalidInput` for a name that is taken or a node that is not there,
+        and `SchemaOutdated` while such processes are connected and without the right to make a
+        schema.
         """
         if not _NAME.fullmatch(name) or name == HOME:
             raise InvalidInput(
-                f"expected the name of a cell of at most 26 small letters, digits and underscores, and not {HOME!r}, got "
+                "expected the name of a cell of at most 26 small letters, digits and "
+                f"underscores, and not {HOME!r}, got "
                 f"{name!r:.60}"
             )
         schema = schema or f"{self._home.settings.schema_}_{name}"
@@ -156,10 +175,13 @@ class Cells:
         known = directory.rows(self._home)
         if any(each.name == name or (each.place, each.url) == (schema, url) for each in known):
             raise InvalidInput(
-                f"expected a name and a schema that no cell has, got {name!r} in {schema}; there are {directory.names(known)}"
+                f"expected a name and a schema that no cell has, got {name!r} in {schema}; there "
+                f"are {directory.names(known)}"
             )
         with time_limit.uncounted(), time_limit.limited(None):
-            directory.create(self._home, name, schema=schema, url=url, node=node, takes_new=takes_new)
+            directory.create(
+                self._home, name, schema=schema, url=url, node=node, takes_new=takes_new
+            )
         return next(each for each in self.list() if each.name == name)
 
     def open_for_new(self, cell: str, *, takes_new: bool = True) -> None:
@@ -168,7 +190,9 @@ class Cells:
         directory.set_takes_new(self._home, cell, takes_new=takes_new)
 
     def where(self, tenant: str) -> str:
-        """The cell that a tenant is in; one that nobody has asked for yet gets its place by this. Raises `InvalidInput`."""
+        """The cell that a tenant is in; one that nobody has asked for yet gets its place by this.
+        Raises `InvalidInput`.
+        """
         return self._home.of(validation.check_name(tenant, what="tenant"), asked=True).cell
 
     def place(self, tenant: str, cell: str) -> TenantMove:
@@ -183,24 +207,29 @@ class Cells:
         rows = directory.rows_of_tenant(self._home.of(tenant, asked=True), tenant)
         if any(rows.values()):
             raise InvalidInput(
-                f"expected a tenant without memories, got {tenant!r}, which has some in {self.where(tenant)}; run: "
+                f"expected a tenant without memories, got {tenant!r}, which has some in "
+                f"{self.where(tenant)}; run: "
                 f"htm cells move {tenant} {cell}"
             )
         return self.move(tenant, cell)
 
     def move(self, tenant: str, cell: str, *, progress: MoveProgress | None = None) -> TenantMove:
-        """Move a tenant into a cell while it reads and writes, or go on with a move that was interrupted.
+        """Move a tenant into a cell while it reads and writes, or go on with a move that was
+        interrupted.
 
-        Its calls wait once, for the moment of the switch, and see no error. `progress` is called after each step: "began",
-        "copied", "fenced", "verified", "kept", "switched", "told" and "deleted". Raises `NotFound` for a cell that is not there,
-        `InvalidInput` where the tenant is there already, and `StorageError` where the copy does not agree, or another move is
+        Its calls wait once, for the moment of the switch, and see no error. `progress` is called
+        after each step: "began", "copied", "fenced", "verified", "kept", "switched", "told" and
+        "deleted". Raises `NotFound` for a cell that is not there, `InvalidInput` where the tenant
+        is there already, and `StorageError` where the copy does not agree, or another move is
         running: then it stays where it is.
         """
         tenant = validation.check_name(tenant, what="tenant")
         self._cell(cell)
         pending = directory.unfinished_moves(self._home, tenant)
         if not pending and self.where(tenant) == cell:
-            raise InvalidInput(f"expected another cell for {tenant!r} than {cell!r}, where it is already")
+            raise InvalidInput(
+                f"expected another cell for {tenant!r} than {cell!r}, where it is already"
+            )
         with time_limit.uncounted(), time_limit.limited(None):
             done = tenant_moves.move(self._home, tenant, cell, step=progress or tenant_moves.silent)
         return _told(done)
@@ -208,10 +237,12 @@ class Cells:
     def split(
         self, cell: str, into: str, *, dry_run: bool = False, progress: MoveProgress | None = None
     ) -> builtins.list[TenantRows]:
-        """Move the largest tenants of a cell into another until both have about as many rows; give those that moved, or would.
+        """Move the largest tenants of a cell into another until both have about as many rows; give
+        those that moved, or would.
 
-        With `dry_run` none moves. Raises as `move` does; tenants that have moved by then stay where they are. One whose move
-        between the two was interrupted goes first: so a split that was interrupted goes on when it is called again.
+        With `dry_run` none moves. Raises as `move` does; tenants that have moved by then stay where
+        they are. One whose move between the two was interrupted goes first: so a split that was
+        interrupted goes on when it is called again.
         """
         if cell == into:
             raise InvalidInput(f"expected two cells, got {cell!r} twice")
@@ -219,7 +250,9 @@ class Cells:
         for move in [] if dry_run else self.pending_moves():
             if (move.source, move.target) == (cell, into):
                 rows = self.move(move.tenant, into, progress=progress).rows
-                ended.append(TenantRows(move.tenant, rows.get("mentions", 0) + rows.get("documents", 0)))
+                ended.append(
+                    TenantRows(move.tenant, rows.get("mentions", 0) + rows.get("documents", 0))
+                )
         sizes = {each.tenant: each.rows for each in self.tenants(cell)}
         planned = plan_split(sizes, target_rows=sum(each.rows for each in self.tenants(into)))
         if not dry_run:
@@ -240,7 +273,9 @@ class Cells:
         self._home.forget_cells()
         cells = {each.cell: each for each in self._home.cells()}
         if name not in cells:
-            raise NotFound(f"expected the name of a cell, got {name!r:.60}; there are {', '.join(cells)}")
+            raise NotFound(
+                f"expected the name of a cell, got {name!r:.60}; there are {', '.join(cells)}"
+            )
         return cells[name]
 
     @staticmethod
@@ -251,8 +286,18 @@ class Cells:
         except Exception as failed:
             error = str(failed)
         node = None if cell.placement is None else cell.placement.node_name
-        return Cell(row.name, row.place, row.url, row.takes_new, row.state, tenants, rows, size, error, node)
+        return Cell(
+            row.name, row.place, row.url, row.takes_new, row.state, tenants, rows, size, error, node
+        )
 
 
 def _told(done: MoveReport) -> TenantMove:
-    return TenantMove(done.tenant, done.source, done.target, dict(done.rows), done.passes, done.fenced, done.deleted)
+    return TenantMove(
+        done.tenant,
+        done.source,
+        done.target,
+        dict(done.rows),
+        done.passes,
+        done.fenced,
+        done.deleted,
+    )

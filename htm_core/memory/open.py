@@ -49,36 +49,47 @@ if TYPE_CHECKING:
     from ..models.taggers import CheckedTagger
 
 EMBED = get_args(Embed)
-# The plugs that `models` switches on: those that are worth a small model's seconds (docs/benchmarks.md).
+# The plugs that `models` switches on: those that are worth a small model's seconds
+# (docs/benchmarks.md).
 BY_MODELS = ("tagger", "judge")
-# Models that work inside this process, so that a text goes nowhere: they do the jobs of all tenants.
+# Models that work inside this process, so that a text goes nowhere: they do the jobs of all
+# tenants.
 BUILT_IN = (MINILM, MINILM_INT8, "keywords")
 
 
 class ModelOptions(TypedDict, total=False):
     """Models and other plugs of a `Memory`:
 
-    - `embedder`: None or "minilm" for the embedded model, "minilm:int8", "ollama:MODEL", or an object with
-      `embed_documents` and `embed_query` (LangChain) or LlamaIndex's `BaseEmbedding`. A model works for the tenant that it is
-      given for, and for no other; the embedded ones, and those of `Settings.shared_models`, for all tenants.
-    - `embed`: "queue" leaves vectors to the worker; "now" makes them before `remember` returns, for a process that stops
-      working once it has replied. Until a text has its vector it is found by its words. With "now" and `Settings(worker="off")`
-      what a new memory replaces is found before `remember` returns, too.
-    - `tokenizer`: a callable that takes a text and gives its number of tokens, or the tokens; default tiktoken's o200k_base.
-    - `models`: one chat model for all jobs that are worth its time: "ollama:MODEL", another "PROVIDER:MODEL" of LangChain, or a
-      chat model of LangChain or LlamaIndex. It is tagger and judge where none is given; None: `Settings.models`.
-    - `tagger`, `propositioner`: models that give new memories tags, and take facts out of them: such a chat model, an object of the
-      protocol or a callable; for a tagger also "keywords", which needs no model.
-    - `reader`: a model that reads the question with each hit and puts them in order. True is the embedded one, for every recall;
-      None uses it for what goes into prompts, False never. Or a model of yours: "cross-encoder:MODEL" (sentence-transformers), such
-      a chat model, LangChain's document compressor, LlamaIndex's postprocessor, or a callable (query, texts) -> numbers.
+    - `embedder`: None or "minilm" for the embedded model, "minilm:int8", "ollama:MODEL", or an
+      object with `embed_documents` and `embed_query` (LangChain) or LlamaIndex's `BaseEmbedding`. A
+      model works for the tenant that it is given for, and for no other; the embedded ones, and
+      those of `Settings.shared_models`, for all tenants.
+    - `embed`: "queue" leaves vectors to the worker; "now" makes them before `remember` returns, for
+      a process that stops working once it has replied. Until a text has its vector it is found by
+      its words. With "now" and `Settings(worker="off")` what a new memory replaces is found before
+      `remember` returns, too.
+    - `tokenizer`: a callable that takes a text and gives its number of tokens, or the tokens;
+      default tiktoken's o200k_base.
+    - `models`: one chat model for all jobs that are worth its time: "ollama:MODEL", another
+      "PROVIDER:MODEL" of LangChain, or a chat model of LangChain or LlamaIndex. It is tagger and
+      judge where none is given; None: `Settings.models`.
+    - `tagger`, `propositioner`: models that give new memories tags, and take facts out of them:
+      such a chat model, an object of the protocol or a callable; for a tagger also "keywords",
+      which needs no model.
+    - `reader`: a model that reads the question with each hit and puts them in order. True is the
+      embedded one, for every recall; None uses it for what goes into prompts, False never. Or a
+      model of yours: "cross-encoder:MODEL" (sentence-transformers), such a chat model, LangChain's
+      document compressor, LlamaIndex's postprocessor, or a callable (query, texts) -> numbers.
       `reranker`: an older name of the latter.
     - `expander`: a model that writes more questions to search for: such a chat model, or a callable
-      (question) -> questions. Where either fails or is too slow, recall goes on without it, and `Recall.fallback` says so.
-    - `redactor`: what takes secrets out of everything before it is stored: "default" for keys, passwords, cards, e-mail addresses
-      and phone numbers, a `Redactor`, or a callable text -> text. None is that of `Settings.redactor`, which is none.
-    - `judge`: a model that says which earlier sayings a new one replaces: such a chat model reads it beside the ten nearest of the
-      same speaker; a callable (older, newer) -> "supersedes", "contradicts" or "none" is asked where the reader is not sure.
+      (question) -> questions. Where either fails or is too slow, recall goes on without it, and
+      `Recall.fallback` says so.
+    - `redactor`: what takes secrets out of everything before it is stored: "default" for keys,
+      passwords, cards, e-mail addresses and phone numbers, a `Redactor`, or a callable text ->
+      text. None is that of `Settings.redactor`, which is none.
+    - `judge`: a model that says which earlier sayings a new one replaces: such a chat model reads
+      it beside the ten nearest of the same speaker; a callable (older, newer) -> "supersedes",
+      "contradicts" or "none" is asked where the reader is not sure.
     """
 
     embedder: EmbedderLike | None
@@ -111,7 +122,8 @@ class Options:
     settings: Settings
     clock: Clock
     timezone: str | None = None  # of this memory's user; None is that of the settings
-    home: str | None = None  # the tenant that its models were given for, when it is another one's memory by `of`
+    # the tenant that its models were given for, when it is another one's memory by `of`
+    home: str | None = None
     group: str | None = None  # whose working memory it holds instead of the robot's own
     notes: bool = False  # whether its user may be the owner of a session's notes
 
@@ -149,7 +161,9 @@ def opened(options: Options) -> tuple[process.Runtime, Engine]:
         redactor=resolve_redactor(plugs["redactor"] or options.settings.redactor),
         tokens=tokens,
         lanes=[(handler.kind, handler.model) for handler, _ in handlers[1:]],
-        working=working_set(runtime.database, _key(options), budget=options.budget, policy=options.policy),
+        working=working_set(
+            runtime.database, _key(options), budget=options.budget, policy=options.policy
+        ),
         write_behind=runtime.write_behind,
         fresh_nodes=runtime.fresh_nodes,
         settings=settings,
@@ -177,7 +191,8 @@ def opened(options: Options) -> tuple[process.Runtime, Engine]:
     return runtime, engine
 
 
-# Most memories have none of these, and what they import takes a tenth of the time of `from htm_core import Memory`.
+# Most memories have none of these, and what they import takes a tenth of the time of
+# `from htm_core import Memory`.
 
 
 def _tagger(spec: TaggerLike | None) -> CheckedTagger | None:
@@ -221,10 +236,14 @@ def _expander(spec: ExpanderLike | None) -> CheckedExpander | None:
 
 
 def _checked(options: Options) -> Options:
-    """The options with names in their normal form; raises `InvalidInput` for what they cannot be."""
+    """The options with names in their normal form; raises `InvalidInput` for what they
+    cannot be.
+    """
     plugs = options.plugs
     if plugs["embed"] not in EMBED:
-        raise InvalidInput(f"expected embed to be one of {', '.join(EMBED)}, got {plugs['embed']!r}")
+        raise InvalidInput(
+            f"expected embed to be one of {', '.join(EMBED)}, got {plugs['embed']!r}"
+        )
     if not options.notes:
         refuse_note_owner(options.user)
     if options.timezone is not None:
@@ -233,26 +252,34 @@ def _checked(options: Options) -> Options:
     reader = plugs["reader"]
     if reader is not None and not isinstance(reader, bool):
         if plugs["reranker"] is not None:
-            raise InvalidInput("expected reader or reranker, which are one option by two names, got both")
+            raise InvalidInput(
+                "expected reader or reranker, which are one option by two names, got both"
+            )
         plugs = {**plugs, "reranker": reader, "reader": None}
     return replace(
         options,
         plugs=plugs,
         user=None if options.user is None else validation.normal_name(options.user, what="user"),
         robot=validation.normal_name(options.robot, what="robot"),
-        session=None if options.session is None else validation.normal_name(options.session, what="session"),
+        session=None
+        if options.session is None
+        else validation.normal_name(options.session, what="session"),
     )
 
 
 def _with_models(options: Options) -> Options:
-    """The options with the model of `models` for each plug that is worth it and has none of its own. Raises `InvalidInput`."""
+    """The options with the model of `models` for each plug that is worth it and has none of its
+    own. Raises `InvalidInput`.
+    """
     models = options.settings.models if options.plugs["models"] is None else options.plugs["models"]
     if models is None:
         return options
     from ..models.chat_models import check_models
 
     check_models(models, calls=options.settings.worker == "thread")
-    unset: Any = {plug: models for plug, own in options.plugs.items() if plug in BY_MODELS and own is None}
+    unset: Any = {
+        plug: models for plug, own in options.plugs.items() if plug in BY_MODELS and own is None
+    }
     return replace(options, plugs=options.plugs | unset)
 
 
@@ -282,7 +309,9 @@ def model_handlers(
     count: TokenCounter,
     judge: CheckedJudge | None = None,
 ) -> Sequence[tuple[Handler, object]]:
-    """The handlers for the jobs of a tagger, a propositioner and a judge, each with the client that it calls."""
+    """The handlers for the jobs of a tagger, a propositioner and a judge, each with the client that
+    it calls.
+    """
     handlers: list[tuple[Handler, object]] = []
     if tagger is not None:
         handlers.append((TagHandler(database, tagger), tagger.client))

@@ -1,4 +1,6 @@
-"""The state that the memories of one process share: databases, their workers, and what is written behind."""
+"""The state that the memories of one process share: databases, their workers, and what is written
+behind.
+"""
 
 from __future__ import annotations
 
@@ -49,15 +51,18 @@ ENDING = 10.0
 
 
 def before_shutdown(write: Callable[[], Collection[object]]) -> None:
-    """Have `shutdown` call this first, while the databases are open. It answers with the places of those that were silent."""
+    """Have `shutdown` call this first, while the databases are open. It answers with the places of
+    those that were silent.
+    """
     _before_shutdown.append(write)
 
 
 def url_or_environment(url: str | SecretStr | None) -> SecretStr | None:
     """The given DSN, else `HTM_DATABASE_URL`, else None for the embedded server.
 
-    Raises `InvalidInput` for an empty DSN: whoever gives one, as from a variable that is not set, means another server than the
-    private one. An empty `HTM_DATABASE_URL` is the same as none, as is usual for variables.
+    Raises `InvalidInput` for an empty DSN: whoever gives one, as from a variable that is not set,
+    means another server than the private one. An empty `HTM_DATABASE_URL` is the same as none, as
+    is usual for variables.
     """
     if url is not None:
         return as_secret(check_dsn(url))
@@ -71,10 +76,16 @@ def runtime(url: str | SecretStr | None, settings: Settings) -> Runtime:
     with _lock:
         opened = database(url=url, home=Path(home()), settings=settings)
         if id(opened) not in _runtimes:
-            write_behind, fresh_nodes, heartbeat = WriteBehind(opened), FreshNodes(), Heartbeat(opened)
+            write_behind, fresh_nodes, heartbeat = (
+                WriteBehind(opened),
+                FreshNodes(),
+                Heartbeat(opened),
+            )
             worker = Worker(opened, fresh_nodes)
             listener = Listener(opened, heartbeat)
-            _runtimes[id(opened)] = Runtime(opened, write_behind, fresh_nodes, worker, heartbeat, listener)
+            _runtimes[id(opened)] = Runtime(
+                opened, write_behind, fresh_nodes, worker, heartbeat, listener
+            )
         return _runtimes[id(opened)]
 
 
@@ -90,7 +101,9 @@ class Threads:
 
 
 def threads(settings: Settings) -> ThreadPoolExecutor:
-    """The threads that run awaited verbs, shared by all memories with the same setting; new ones after a fork."""
+    """The threads that run awaited verbs, shared by all memories with the same setting; new ones
+    after a fork.
+    """
     with _lock:
         key = settings.aio_threads ^ (os.getpid() << 16)
         if key not in _threads:
@@ -99,10 +112,11 @@ def threads(settings: Settings) -> ThreadPoolExecutor:
 
 
 def shutdown() -> None:
-    """Write what is held back and pending, leave all groups, stop the workers and close every connection.
+    """Write what is held back and pending, leave all groups, stop the workers and close every
+    connection.
 
-    Called at exit. It takes as long as the databases answer; one that gave no answer for `ENDING` seconds is not asked again.
-    A memory that is used afterwards opens them again.
+    Called at exit. It takes as long as the databases answer; one that gave no answer for `ENDING`
+    seconds is not asked again. A memory that is used afterwards opens them again.
     """
     silent = {place for write in _before_shutdown for place in write()}
     with _lock:
@@ -113,7 +127,8 @@ def shutdown() -> None:
     forget_sets()
     close_all()
     for executor in executors:
-        executor.shutdown(wait=False)  # idle threads end at once, the others with what they are doing
+        # idle threads end at once, the others with what they are doing
+        executor.shutdown(wait=False)
     end_idle_threads()
 
 
@@ -126,7 +141,9 @@ def _end(ended: Runtime, *, is_silent: bool) -> None:
         nonlocal is_silent
         try:
             if not is_silent:
-                with limited(TimeLimit(min(ENDING, ended.database.settings.verb_timeout), slides=True)):
+                with limited(
+                    TimeLimit(min(ENDING, ended.database.settings.verb_timeout), slides=True)
+                ):
                     step()
         except (HTMError, TimeoutError) as error:
             is_silent = isinstance(error, DatabaseUnavailable | QueryTimeout | TimeoutError)

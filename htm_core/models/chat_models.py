@@ -1,4 +1,5 @@
-"""Chat models as they are given: by a name such as "ollama:qwen2.5", or as an object of LangChain or LlamaIndex.
+"""Chat models as they are given: by a name such as "ollama:qwen2.5", or as an object of LangChain
+or LlamaIndex.
 
 `models=`, every plug that a chat model can be, and the command line read names here.
 """
@@ -40,17 +41,21 @@ class ChatModelSource:
 
 
 def chat_model_of(spec: Any) -> ChatModelSource | None:
-    """Give the chat model that was given, by its name or as it is; None where that is something else.
+    """Give the chat model that was given, by its name or as it is; None where that is something
+    else.
 
-    A model of Ollama is made at its first use. One of another provider is made at once, and once for the process, so that a missing
-    package or key is known early. Raises `InvalidInput` when it cannot be made.
+    A model of Ollama is made at its first use. One of another provider is made at once, and once
+    for the process, so that a missing package or key is known early. Raises `InvalidInput` when it
+    cannot be made.
     """
     if isinstance(spec, str):
         if (match := _NAME.fullmatch(spec.strip())) is None:
             return None
         provider, model = match.groups()
         if provider == "ollama":
-            return ChatModelSource(ollama.name_of(model), functools.partial(ollama.load_chat, model))
+            return ChatModelSource(
+                ollama.name_of(model), functools.partial(ollama.load_chat, model)
+            )
         made = _made(f"{provider}:{model}")
         return ChatModelSource(f"{provider}:{model}", lambda: made)
     if isinstance(spec, type) or not is_chat_model(spec):
@@ -59,15 +64,20 @@ def chat_model_of(spec: Any) -> ChatModelSource | None:
 
 
 def is_chat_model(model: Any) -> bool:
-    """Say whether something has what a chat model of LangChain or an LLM of LlamaIndex answers in a schema by."""
+    """Say whether something has what a chat model of LangChain or an LLM of LlamaIndex answers in a
+    schema by.
+    """
     return has_methods(model, "with_structured_output") or has_methods(model, "as_structured_llm")
 
 
 def check_models(spec: Any, *, calls: bool = True) -> None:
-    """Raise `InvalidInput` for what is no chat model, and, where this process `calls` it, for one whose package is missing."""
+    """Raise `InvalidInput` for what is no chat model, and, where this process `calls` it, for one
+    whose package is missing.
+    """
     if (chat := chat_model_of(spec)) is None:
         raise InvalidInput(
-            'models: expected None, "ollama:MODEL", another "PROVIDER:MODEL" such as "openai:gpt-4o-mini", or a chat model of '
+            'models: expected None, "ollama:MODEL", another "PROVIDER:MODEL" such as '
+            '"openai:gpt-4o-mini", or a chat model of '
             f"LangChain or LlamaIndex; got {spec!r:.80}"
         )
     provider, _, model = chat.name.partition(":")
@@ -76,7 +86,8 @@ def check_models(spec: Any, *, calls: bool = True) -> None:
 
 
 def langchain_model(name: str, *, what: str, **options: Any) -> Any:
-    """Make LangChain's chat model of a name, with options of its own; `what` is what messages call it.
+    """Make LangChain's chat model of a name, with options of its own; `what` is what messages call
+    it.
 
     Raises `InvalidInput` that says which package or which key is missing.
     """
@@ -85,14 +96,21 @@ def langchain_model(name: str, *, what: str, **options: Any) -> Any:
         from langchain.chat_models import init_chat_model
     except ImportError:
         raise InvalidInput(
-            f'expected langchain to be installed for {what} {name!r:.80}; run: pip install "htm-memory[agents]"'
+            f"expected langchain to be installed for {what} {name!r:.80}; run: pip install "
+            '"htm-memory[agents]"'
         ) from None
     try:
         return init_chat_model(name, **options)
     except ImportError as error:
         package = re.search(r"pip install ([\w-]+)", str(error))
-        command = f"pip install {package[1]}" if package else f"pip install langchain-{provider or 'PROVIDER'}"
-        raise InvalidInput(f"expected the package of {what} {name!r:.80} to be installed; run: {command}") from None
+        command = (
+            f"pip install {package[1]}"
+            if package
+            else f"pip install langchain-{provider or 'PROVIDER'}"
+        )
+        raise InvalidInput(
+            f"expected the package of {what} {name!r:.80} to be installed; run: {command}"
+        ) from None
     except Exception as error:  # each provider's package has errors of its own
         raise InvalidInput(_cannot_be_made(name, error, what=what)) from None
 
@@ -112,16 +130,29 @@ def _cannot_be_made(name: str, error: Exception, *, what: str) -> str:
 
 
 def _hint(name: str, error: BaseException) -> str | None:
-    """Return the fix for an error of a model, if known: a missing key, an Ollama that does not run or does not have it."""
+    """Return the fix for an error of a model, if known: a missing key, an Ollama that does not run
+    or does not have it.
+    """
     provider, _, model = name.partition(":") if ":" in name else ("", "", name)
-    provider = provider or next((each for beginning, each in _BY_NAME.items() if name.startswith(beginning)), "")
+    provider = provider or next(
+        (each for beginning, each in _BY_NAME.items() if name.startswith(beginning)), ""
+    )
     variable = f"{provider.upper().replace('-', '_')}_API_KEY"
     if provider == "ollama" and _UNREACHABLE.search(f"{type(error).__name__} {error}"):
-        return f"no Ollama answers; start it with: ollama serve (or set OLLAMA_HOST), and fetch the model with: ollama pull {model}"
+        return (
+            "no Ollama answers; start it with: ollama serve (or set OLLAMA_HOST), and fetch "
+            f"the model with: ollama pull {model}"
+        )
     if provider == "ollama" and "not found" in str(error):
-        return f"Ollama does not have it; fetch it with: ollama pull {model}, or take one that ollama list shows"
+        return (
+            f"Ollama does not have it; fetch it with: ollama pull {model}, or take one that "
+            "ollama list shows"
+        )
     if provider != "ollama" and _ABOUT_KEYS.search(str(error)) and not os.environ.get(variable):
-        return f"its key is missing; set {variable}, or use a model that needs none, such as ollama:llama3.2"
+        return (
+            f"its key is missing; set {variable}, or use a model that needs none, such as "
+            "ollama:llama3.2"
+        )
     return None
 
 
@@ -132,6 +163,8 @@ def explained(name: str, error: BaseException) -> str:
 
 
 def brief_text(error: BaseException) -> str:
-    """Return the text of an error, in one line of at most 300 characters, without anything that looks like a key."""
+    """Return the text of an error, in one line of at most 300 characters, without anything that
+    looks like a key.
+    """
     text = _SECRET.sub("(key)", " ".join(str(error).split()))
     return f"{type(error).__name__}: {text[:300]}" if text else type(error).__name__

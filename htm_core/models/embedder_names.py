@@ -1,7 +1,8 @@
-"""The name of an embedder: that of the model which makes its vectors, whatever the embedder wraps around it.
+"""The name of an embedder: that of the model which makes its vectors, whatever the embedder wraps
+around it.
 
-Vectors are stored under it, and vectors of two names are never compared. A name that was right stays as it is: another one
-would be another model.
+Vectors are stored under it, and vectors of two names are never compared. A name that was right
+stays as it is: another one would be another model.
 """
 
 from __future__ import annotations
@@ -12,10 +13,11 @@ from typing import Any
 from ..base.errors import InvalidInput
 from .lazy import has_methods
 
-# Where the classes of LangChain, LlamaIndex and others have the name of their model, the most telling first.
+# Where the classes of LangChain, LlamaIndex and others have the name of their model, the most
+# telling first.
 ATTRIBUTES = (
-    "model", "model_name", "model_id", "deployment", "deployment_name", "azure_deployment", "repo_id", "endpoint_name",
-    "engine", "model_path", "model_file", "model_uri", "checkpoint",
+    "model", "model_name", "model_id", "deployment", "deployment_name", "azure_deployment",
+    "repo_id", "endpoint_name", "engine", "model_path", "model_file", "model_uri", "checkpoint",
 )  # fmt: skip
 # What LlamaIndex writes for a model without a name.
 NO_NAMES = ("", "unknown")
@@ -27,19 +29,24 @@ DEEPEST = 8
 
 
 def embedder_name(embedder: Any) -> str:
-    """Name an embedder: "OpenAIEmbeddings:text-embedding-3-small", and the same with a cache around it.
+    """Name an embedder: "OpenAIEmbeddings:text-embedding-3-small", and the same with a cache around
+    it.
 
-    A wrapper of another kind may change vectors, so that it is part of the name: "Instructed(OpenAIEmbeddings:…)". An
-    embedder that neither has a name nor wraps one that has is called by its class, if that is all there is to it.
+    A wrapper of another kind may change vectors, so that it is part of the name:
+    "Instructed(OpenAIEmbeddings:…)". An embedder that neither has a name nor wraps one that has is
+    called by its class, if that is all there is to it.
 
-    Raises `InvalidInput` for one that holds what may tell it from another of its class: two models would share a name.
-    Vectors that an earlier version stored for it are found again by giving it the name that they have, its class's.
+    Raises `InvalidInput` for one that holds what may tell it from another of its class: two models
+    would share a name. Vectors that an earlier version stored for it are found again by giving it
+    the name that they have, its class's.
     """
     name, is_told = _name(embedder, DEEPEST)
     if not is_told and _may_be_another(embedder, DEEPEST):
         raise InvalidInput(
-            f"embedder: expected to know which model {name} is, but neither it nor what it wraps has a name: vectors of another "
-            f"{name} would pass for vectors of this one. Give it an attribute such as model_name = 'my-model-1'. If vectors were "
+            f"embedder: expected to know which model {name} is, but neither it nor what it wraps "
+            "has a name: vectors of another "
+            f"{name} would pass for vectors of this one. Give it an attribute such as model_name "
+            "= 'my-model-1'. If vectors were "
             f"stored for it without a name, model_name = {name!r} finds them"
         )
     return name
@@ -67,7 +74,9 @@ def _name(embedder: Any, depth: int) -> tuple[str, bool]:
 
 
 def _own_name(embedder: Any) -> str | None:
-    """The name that an embedder has itself. One that was given goes before the default of its class."""
+    """The name that an embedder has itself. One that was given goes before the default of its
+    class.
+    """
     names = {name: value for name in ATTRIBUTES if _is_name(value := getattr(embedder, name, None))}
     chosen = getattr(embedder, "model_fields_set", None)
     if isinstance(chosen, set) and not chosen & {"model", "model_name"}:
@@ -97,14 +106,17 @@ def _is_transparent(embedder: Any) -> bool:
 
 
 def _may_be_another(embedder: Any, depth: int) -> bool:
-    """True if it, or what it wraps, holds anything but numbers, which say how long its vectors are or how often it was called."""
+    """True if it, or what it wraps, holds anything but numbers, which say how long its vectors are
+    or how often it was called.
+    """
     wrapped = list(_wrapped(embedder))
     if any(depth and _may_be_another(inner, depth - 1) for inner in wrapped):
         return True
     if wrapped and _is_transparent(embedder):
         return False
     return any(
-        not isinstance(value, int | float | None) and (not isinstance(value, str) or _is_name(value))
+        not isinstance(value, int | float | None)
+        and (not isinstance(value, str) or _is_name(value))
         for name, value in _state(embedder).items()
         if name not in WITHOUT_WEIGHTS and not any(value is inner for inner in wrapped)
     )
@@ -112,4 +124,7 @@ def _may_be_another(embedder: Any, depth: int) -> bool:
 
 def _state(instance: Any) -> dict[str, Any]:
     """The attributes of an object, those that pydantic hides included."""
-    return {**getattr(instance, "__dict__", {}), **(getattr(instance, "__pydantic_private__", None) or {})}
+    return {
+        **getattr(instance, "__dict__", {}),
+        **(getattr(instance, "__pydantic_private__", None) or {}),
+    }

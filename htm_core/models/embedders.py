@@ -1,4 +1,6 @@
-"""Turn what the user gave as `embedder=` into an embedder with a name, whose answers are checked."""
+"""Turn what the user gave as `embedder=` into an embedder with a name, whose answers
+are checked.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ _Answer = TypeVar("_Answer")
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """An embedder's name and dimension; they are stored with each vector, so that vectors of two models are never compared."""
+    """An embedder's name and dimension; they are stored with each vector, so that vectors of two
+    models are never compared.
+    """
 
     name: str
     dimension: int
@@ -43,12 +47,14 @@ class Model:
 class CheckedEmbedder:
     """An embedder whose answers are checked, so that no invalid vector reaches the database.
 
-    Every failure is a `ModelError`: the model raised, or it gave the wrong number of vectors, a vector of another length
-    than before, or something that is not a finite number from -65,504 to 65,504. `load` is called once, at the first use.
-    Any number of threads may embed at once. `client` is what the user gave: it tells two embedders of one name apart.
+    Every failure is a `ModelError`: the model raised, or it gave the wrong number of vectors, a
+    vector of another length than before, or something that is not a finite number from -65,504 to
+    65,504. `load` is called once, at the first use. Any number of threads may embed at once.
+    `client` is what the user gave: it tells two embedders of one name apart.
 
-    A verb waits for a model no longer than its time allows; after that the call fails, and goes on in a thread of its own.
-    `is_local` says that the model runs in this process: it cannot hang, and its time does not count.
+    A verb waits for a model no longer than its time allows; after that the call fails, and goes on
+    in a thread of its own. `is_local` says that the model runs in this process: it cannot hang, and
+    its time does not count.
     """
 
     def __init__(
@@ -74,12 +80,15 @@ class CheckedEmbedder:
 
     @property
     def dimension(self) -> int:
-        """The length of a vector; where it is not known beforehand, the model embeds one text to find out."""
+        """The length of a vector; where it is not known beforehand, the model embeds one text to
+        find out.
+        """
         if self._dimension:  # without a lock, which a thread holds while it downloads weights
             return self._dimension
         try:
             with time_limit.locked(self._measuring, what=f"the embedder {self.name}"):
-                return self._dimension or len(self.query(PROBE))  # whoever waited finds what the first was told
+                # whoever waited finds what the first was told
+                return self._dimension or len(self.query(PROBE))
         except time_limit.OutOfTime as error:
             raise self._too_late() from error
 
@@ -89,7 +98,8 @@ class CheckedEmbedder:
         return Model(self.name, self.dimension)
 
     def warm(self) -> None:
-        """Begin to load a model of this process that is on this disk, in a thread, so that it is there when it is first used.
+        """Begin to load a model of this process that is on this disk, in a thread, so that it is
+        there when it is first used.
 
         What fails then is said by the first use.
         """
@@ -107,14 +117,17 @@ class CheckedEmbedder:
         """Embed texts that are stored and searched: one vector per text, in order."""
         if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
             raise InvalidInput(
-                f"expected a sequence of texts to embed, got {texts!r:.60}; put a single text into a list"
+                f"expected a sequence of texts to embed, got {texts!r:.60}; put a single text "
+                "into a list"
             )
         wanted = [well_formed(text) for text in texts]
         if not wanted:
             return []
         rows = self._call(lambda embedder: list(embedder.embed_documents(wanted)))
         if len(rows) != len(wanted):
-            raise self._invalid_answer(f"one vector for each of {len(wanted)} texts", f"{len(rows)}")
+            raise self._invalid_answer(
+                f"one vector for each of {len(wanted)} texts", f"{len(rows)}"
+            )
         return self._vectors(rows)
 
     def query(self, text: str) -> list[float]:
@@ -125,7 +138,9 @@ class CheckedEmbedder:
         return self._vectors([row])[0]
 
     def readable(self, text: str) -> float:
-        """Return the share of a text that the model can read, from 0 to 1; 1 where it does not say."""
+        """Return the share of a text that the model can read, from 0 to 1; 1 where it
+        does not say.
+        """
         readable: Callable[[str], float] | None = getattr(self._embedder, "readable", None)
         return 1.0 if readable is None else readable(text)
 
@@ -135,20 +150,24 @@ class CheckedEmbedder:
                 with time_limit.uncounted():
                     return function(self._embedder)
             client = ("embedder", id(self.client))  # it lives as long as its calls
-            return time_limit.in_time(lambda: function(self._loaded()), client=client, share=time_limit.MODEL_SHARE)
+            return time_limit.in_time(
+                lambda: function(self._loaded()), client=client, share=time_limit.MODEL_SHARE
+            )
         except HTMError:
             raise
         except time_limit.OutOfTime as error:
             raise self._too_late() from error
         except Exception as error:
             raise ModelError(
-                f"the embedder {self.name} failed: {type(error).__name__}: {error}; check that the model behind it "
+                f"the embedder {self.name} failed: {type(error).__name__}: {error}; check that "
+                "the model behind it "
                 "runs and can be reached, then try again"
             ) from error
 
     def _too_late(self) -> ModelError:
         return ModelError(
-            f"expected the embedder {self.name} to answer in the time that the verb has, but it did not; check the model "
+            f"expected the embedder {self.name} to answer in the time that the verb has, but it "
+            "did not; check the model "
             "behind it, or raise Settings.verb_timeout"
         )
 
@@ -162,9 +181,13 @@ class CheckedEmbedder:
         vectors = [self._numbers(row) for row in rows]
         with self._loading:
             expected = self._dimension or len(vectors[0])
-            wrong = next((len(vector) for vector in vectors if len(vector) != expected or not vector), None)
+            wrong = next(
+                (len(vector) for vector in vectors if len(vector) != expected or not vector), None
+            )
             if wrong is not None:
-                raise self._invalid_answer(f"{expected or 'some'} numbers in every vector", f"{wrong}")
+                raise self._invalid_answer(
+                    f"{expected or 'some'} numbers in every vector", f"{wrong}"
+                )
             self._dimension = expected
         return vectors
 
@@ -172,7 +195,8 @@ class CheckedEmbedder:
         try:
             numbers = row.tolist() if hasattr(row, "tolist") else list(row)
             if set(map(type, numbers)) == {float} and math.isfinite(sum(numbers)):
-                vector, finite = numbers, True  # as it nearly always is: without a step for each number
+                # as it nearly always is: without a step for each number
+                vector, finite = numbers, True
             else:
                 finite = all(map(math.isfinite, numbers))  # refuses text, which float() would take
                 vector = list(map(float, numbers))
@@ -181,30 +205,37 @@ class CheckedEmbedder:
         if not finite:
             raise self._invalid_answer("finite numbers", "NaN or infinity")
         if vector and (max(vector) > LARGEST_COMPONENT or min(vector) < -LARGEST_COMPONENT):
-            raise self._invalid_answer("numbers from -65,504 to 65,504", f"{max(vector, key=abs):g}")
+            raise self._invalid_answer(
+                "numbers from -65,504 to 65,504", f"{max(vector, key=abs):g}"
+            )
         return vector
 
     def _invalid_answer(self, expected: str, came: str) -> ModelError:
         return ModelError(
-            f"the embedder {self.name} gave an invalid answer: expected {expected}, got {came}; nothing of it was used. "
+            f"the embedder {self.name} gave an invalid answer: expected {expected}, got {came}; "
+            "nothing of it was used. "
             "Fix the model, or name another one with embedder="
         )
 
     def renew(self) -> None:
-        """Load the model anew in a forked child: the threads of onnxruntime exist only in the parent."""
+        """Load the model anew in a forked child: the threads of onnxruntime exist only in the
+        parent.
+        """
         # Deleting the session here would wait for them.
         _kept_for_parent.append(self._embedder)
         self._embedder, self._loading, self._measuring = None, threading.RLock(), threading.Lock()
 
 
 def resolve(spec: object | None = None) -> CheckedEmbedder:
-    """Make a checked embedder of what the user gave; nothing is loaded, downloaded or called before its first use.
+    """Make a checked embedder of what the user gave; nothing is loaded, downloaded or called before
+    its first use.
 
-    None or "minilm" is the embedded all-MiniLM-L6-v2, "minilm:int8" its faster form, "ollama:MODEL" a model of an
-    Ollama server; else an object with `embed_documents` and `embed_query`, or LlamaIndex's `BaseEmbedding`. The same
-    spec gives the same embedder within one process.
+    None or "minilm" is the embedded all-MiniLM-L6-v2, "minilm:int8" its faster form, "ollama:MODEL"
+    a model of an Ollama server; else an object with `embed_documents` and `embed_query`, or
+    LlamaIndex's `BaseEmbedding`. The same spec gives the same embedder within one process.
     """
-    own = getattr(spec, "embedder", spec)  # a framework's wrapper around a memory's own embedder gives that embedder
+    # a framework's wrapper around a memory's own embedder gives that embedder
+    own = getattr(spec, "embedder", spec)
     if isinstance(own, CheckedEmbedder):
         return own
     with _resolving:
@@ -214,7 +245,9 @@ def resolve(spec: object | None = None) -> CheckedEmbedder:
 
 
 def is_named(spec: str) -> bool:
-    """True if it is a name by which `Memory` makes a model itself, such as "minilm" or "ollama:nomic-embed-text"."""
+    """True if it is a name by which `Memory` makes a model itself, such as "minilm" or
+    "ollama:nomic-embed-text".
+    """
     prefix, _, model = spec.partition(":")
     return spec in _ALIASES or (prefix == "ollama" and bool(model.strip()))
 
@@ -234,7 +267,9 @@ def _named(spec: str) -> CheckedEmbedder:
         return CheckedEmbedder(spec, load, dimension=MINILM_DIMENSION, client=spec, is_local=True)
     prefix, _, model = spec.partition(":")
     if prefix == "ollama" and model.strip():
-        return CheckedEmbedder(ollama.name_of(model), functools.partial(ollama.load, model), client=spec)
+        return CheckedEmbedder(
+            ollama.name_of(model), functools.partial(ollama.load, model), client=spec
+        )
     raise _unknown(spec)
 
 
@@ -259,7 +294,9 @@ def _given(key: _ByIdentity) -> CheckedEmbedder:
     if has_methods(model, "embed_documents", "embed_query"):
         return CheckedEmbedder(embedder_name(model), lambda: model, client=model)
     if has_methods(model, "get_text_embedding_batch", "get_query_embedding"):
-        return CheckedEmbedder(embedder_name(model), lambda: _LlamaIndexEmbedder(model), client=model)
+        return CheckedEmbedder(
+            embedder_name(model), lambda: _LlamaIndexEmbedder(model), client=model
+        )
     raise _unknown(model)
 
 
@@ -280,7 +317,8 @@ class _LlamaIndexEmbedder:
 
 def _unknown(spec: object) -> InvalidInput:
     return InvalidInput(
-        'embedder: expected None, "minilm", "minilm:int8", "ollama:MODEL", or an object with embed_documents and '
+        'embedder: expected None, "minilm", "minilm:int8", "ollama:MODEL", or an object with '
+        "embed_documents and "
         f"embed_query (LangChain) or LlamaIndex's BaseEmbedding; got {spec!r:.80}"
     )
 
@@ -291,7 +329,8 @@ def _load_minilm(name: str) -> Embedder:
         from .minilm.model import MiniLM
     except ImportError as error:
         raise ModelError(
-            f"the embedded model {name} needs numpy, onnxruntime and tokenizers, and {error.name} is not installed: "
+            f"the embedded model {name} needs numpy, onnxruntime and tokenizers, and {error.name} "
+            "is not installed: "
             'pip install "htm-memory[embedded]"'
         ) from error
     return MiniLM(weights.obtain(), form="int8" if name == MINILM_INT8 else "float32")

@@ -1,4 +1,6 @@
-"""Turn what the user gave as `expander=` into an expander with a name, whose answers are checked."""
+"""Turn what the user gave as `expander=` into an expander with a name, whose answers
+are checked.
+"""
 
 from __future__ import annotations
 
@@ -21,12 +23,15 @@ LONGEST = 1_000  # characters of one
 
 
 class CheckedExpander:
-    """An expander whose answers are checked, and which has a limited time. Every failure is a `ModelError`.
+    """An expander whose answers are checked, and which has a limited time. Every failure is a
+    `ModelError`.
 
     `client` is what the user gave: it tells two expanders of one name apart.
     """
 
-    def __init__(self, name: str, load: Callable[[], Expander], *, client: object | None = None) -> None:
+    def __init__(
+        self, name: str, load: Callable[[], Expander], *, client: object | None = None
+    ) -> None:
         self.client = self if client is None else client
         self._model = LazyModel(name, load, kind="expander", meanwhile=MEANWHILE)
 
@@ -39,7 +44,8 @@ class CheckedExpander:
         return self._model.name
 
     def questions(self, question: str, *, seconds: float) -> list[str]:
-        """More questions to search for, each once, at most five, maybe none; empty ones and very long ones are left out.
+        """More questions to search for, each once, at most five, maybe none; empty ones and very
+        long ones are left out.
 
         Raises `ModelError` when it fails, takes longer than `seconds`, or gives no list of texts.
         """
@@ -50,14 +56,21 @@ class CheckedExpander:
 
         try:
             answer = time_limit.within(
-                time_limit.for_model(seconds), lambda: self._model.call(expand), client=("expander", id(self.client))
+                time_limit.for_model(seconds),
+                lambda: self._model.call(expand),
+                client=("expander", id(self.client)),
             )
         except time_limit.OutOfTime as error:
             raise ModelError(
-                f"expected the expander {self.name} to answer within {seconds:.3g} s, but it did not; check the model behind it, "
+                f"expected the expander {self.name} to answer within {seconds:.3g} s, but it did "
+                "not; check the model behind it, "
                 f"or raise Settings.expander_timeout. {MEANWHILE}"
             ) from error
-        if isinstance(answer, str) or not isinstance(answer, Sequence) or not all(isinstance(x, str) for x in answer):
+        if (
+            isinstance(answer, str)
+            or not isinstance(answer, Sequence)
+            or not all(isinstance(x, str) for x in answer)
+        ):
             raise self._model.invalid_answer("a list of questions", answer)
         # In one line, and without characters that PostgreSQL cannot search for.
         lines = (" ".join(well_formed(each).replace("\x00", " ").split()) for each in answer)
@@ -67,10 +80,12 @@ class CheckedExpander:
 
 
 def resolve_expander(spec: object | None) -> CheckedExpander | None:
-    """Make a checked expander of what the user gave; nothing is loaded or called before its first use.
+    """Make a checked expander of what the user gave; nothing is loaded or called before its first
+    use.
 
-    None is none; else a chat model by its name, such as "ollama:MODEL", or of LangChain or LlamaIndex, an object with
-    `expand(question)`, or a callable `(question) -> list of questions`. Raises `InvalidInput` for anything else.
+    None is none; else a chat model by its name, such as "ollama:MODEL", or of LangChain or
+    LlamaIndex, an object with `expand(question)`, or a callable `(question) -> list of questions`.
+    Raises `InvalidInput` for anything else.
     """
     if spec is None or isinstance(spec, CheckedExpander):
         return spec
@@ -83,7 +98,9 @@ def resolve_expander(spec: object | None) -> CheckedExpander | None:
         if (chat := chat_model_of(expander)) is not None:
             return CheckedExpander(chat.name, lambda: ChatExpander(chat.load()), client=expander)
         if callable(expander):
-            return CheckedExpander(model_name(expander), lambda: _FunctionExpander(expander), client=expander)
+            return CheckedExpander(
+                model_name(expander), lambda: _FunctionExpander(expander), client=expander
+            )
     raise _unknown(spec)
 
 
@@ -96,7 +113,8 @@ def _named(spec: str) -> CheckedExpander:
 
 def _unknown(spec: object) -> InvalidInput:
     return InvalidInput(
-        'expander: expected None, "ollama:MODEL", a chat model, an object with expand(question), or a callable '
+        'expander: expected None, "ollama:MODEL", a chat model, an object with expand(question), '
+        "or a callable "
         f"(question) -> list of questions; got {spec!r:.80}"
     )
 

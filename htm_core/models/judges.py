@@ -81,7 +81,8 @@ PROBE = ("I live in Leeds.", "I moved to Bristol.")
 class Confirmation(BaseModel):
     """The answer whether a note is over."""
 
-    model_config = ConfigDict(json_schema_extra={"description": "Whether a note is over."})  # as models are told
+    # as models are told
+    model_config = ConfigDict(json_schema_extra={"description": "Whether a note is over."})
 
     over: bool = Field(description="whether the note is over because of what is said now")
 
@@ -96,9 +97,11 @@ class DatedSaying:
 
 @dataclass(frozen=True, slots=True)
 class ChatChangeJudge:
-    """Asks a chat model of LangChain or LlamaIndex about all earlier sayings at once, and again about the one that it names.
+    """Asks a chat model of LangChain or LlamaIndex about all earlier sayings at once, and again
+    about the one that it names.
 
-    A small model that may name several names all of them; shown two sayings alone, it takes back some that it named wrongly.
+    A small model that may name several names all of them; shown two sayings alone, it takes back
+    some that it named wrongly.
     """
 
     model: Any
@@ -106,14 +109,21 @@ class ChatChangeJudge:
     confirming: str = CONFIRMING
 
     def no_longer(self, newer: DatedSaying, earlier: Sequence[DatedSaying]) -> Any:
-        """The number, from 1 on, of the earlier saying that no longer holds; 0 for none. Unchecked."""
+        """The number, from 1 on, of the earlier saying that no longer holds; 0 for
+        none. Unchecked.
+        """
         token = new_token()
-        now = f"Now ({newer.at:%Y-%m-%d}):\n" + Fence("now", token).enclose(escape(newer.text[:LONGEST]))
+        now = f"Now ({newer.at:%Y-%m-%d}):\n" + Fence("now", token).enclose(
+            escape(newer.text[:LONGEST])
+        )
         notes = (
             f"{number}. ({each.at:%Y-%m-%d}) {one_line(each.text[:LONGEST_EARLIER])}"
             for number, each in enumerate(earlier, 1)
         )
-        number = Annotated[int, Field(ge=0, le=len(earlier), description="the number of the note that is over, or 0")]
+        number = Annotated[
+            int,
+            Field(ge=0, le=len(earlier), description="the number of the note that is over, or 0"),
+        ]
         schema = create_model("Over", __doc__="The note that is over.", number=(number, ...))
         asked = f"The notes:\n{Fence('notes', token).enclose(*notes)}\n{now}"
         named = structured_field(self.model, schema, self.instructions, asked, field="number")
@@ -127,19 +137,28 @@ class ChatChangeJudge:
 
 
 class CheckedJudge:
-    """A judge whose answers are checked, and which has a limited time. Every failure is a `ModelError`.
+    """A judge whose answers are checked, and which has a limited time. Every failure is a
+    `ModelError`.
 
-    `client` is what the user gave: it tells two judges of one name apart. `reads_many` says that it is shown a saying beside
-    several earlier ones; else it is asked about pairs.
+    `client` is what the user gave: it tells two judges of one name apart. `reads_many` says that it
+    is shown a saying beside several earlier ones; else it is asked about pairs.
     """
 
     def __init__(
-        self, name: str, load: Callable[[], Any], *, client: object | None = None, reads_many: bool = False
+        self,
+        name: str,
+        load: Callable[[], Any],
+        *,
+        client: object | None = None,
+        reads_many: bool = False,
     ) -> None:
         self.client = self if client is None else client
         self.reads_many = reads_many
         self._model = LazyModel(
-            name, load, kind="judge", meanwhile="Until then what the rules have found counts by its own confidence"
+            name,
+            load,
+            kind="judge",
+            meanwhile="Until then what the rules have found counts by its own confidence",
         )
 
     def __repr__(self) -> str:
@@ -151,28 +170,46 @@ class CheckedJudge:
         return self._model.name
 
     def judge(self, older: str, newer: str, *, seconds: float) -> tuple[Answer, str]:
-        """Return what the newer text does to the older one, and why; for one that is asked about pairs."""
+        """Return what the newer text does to the older one, and why; for one that is asked about
+        pairs.
+        """
         answer = self._asked(lambda model: model(older, newer), seconds=seconds)
         relation, reason = _parts(answer)
         if relation not in ANSWERS or not isinstance(reason, str):
             raise self._model.invalid_answer('"supersedes", "contradicts" or "none"', answer)
-        return relation, " ".join(reason.replace("\x00", "").encode("utf-8", "replace").decode().split())[:500]
+        return relation, " ".join(
+            reason.replace("\x00", "").encode("utf-8", "replace").decode().split()
+        )[:500]
 
-    def no_longer(self, newer: DatedSaying, earlier: Sequence[DatedSaying], *, seconds: float) -> int | None:
-        """The place, from 0 on, of the earlier saying that no longer holds because of the newer one; for one that reads many."""
+    def no_longer(
+        self, newer: DatedSaying, earlier: Sequence[DatedSaying], *, seconds: float
+    ) -> int | None:
+        """The place, from 0 on, of the earlier saying that no longer holds because of the newer
+        one; for one that reads many.
+        """
         answer = self._asked(lambda model: model.no_longer(newer, earlier), seconds=seconds)
-        if isinstance(answer, bool) or not isinstance(answer, int) or not 0 <= answer <= len(earlier):
-            raise self._model.invalid_answer(f"the number of a saying from 1 to {len(earlier)}, or 0", answer)
+        if (
+            isinstance(answer, bool)
+            or not isinstance(answer, int)
+            or not 0 <= answer <= len(earlier)
+        ):
+            raise self._model.invalid_answer(
+                f"the number of a saying from 1 to {len(earlier)}, or 0", answer
+            )
         return answer - 1 if answer else None
 
     def _asked(self, ask: Callable[[Any], Any], *, seconds: float) -> Any:
         """Return the model's answer to one question, within so many seconds."""
         try:
-            return time_limit.within(seconds, lambda: self._model.call(ask), client=("judge", id(self.client)))
+            return time_limit.within(
+                seconds, lambda: self._model.call(ask), client=("judge", id(self.client))
+            )
         except time_limit.OutOfTime as error:
             raise ModelError(
-                f"expected the judge {self.name} to answer within {seconds:.3g} s, but it did not; check the model behind it, or "
-                "raise Settings.judge_timeout. Until then what the rules have found counts by its own confidence"
+                f"expected the judge {self.name} to answer within {seconds:.3g} s, but it did "
+                "not; check the model behind it, or "
+                "raise Settings.judge_timeout. Until then what the rules have found counts by its "
+                "own confidence"
             ) from error
 
     def answers(self) -> bool:
@@ -205,18 +242,21 @@ def _parts(answer: Any) -> tuple[Any, Any]:
 def resolve_judge(spec: object | None) -> CheckedJudge | None:
     """Make a checked judge of what the user gave; nothing is loaded or called before its first use.
 
-    None is none; else a chat model by its name, such as "ollama:MODEL", or of LangChain or LlamaIndex, which reads a new saying
-    beside several earlier ones; or a callable `(older, newer)` that answers "supersedes", "contradicts" or "none". Raises
-    `InvalidInput` for anything else.
+    None is none; else a chat model by its name, such as "ollama:MODEL", or of LangChain or
+    LlamaIndex, which reads a new saying beside several earlier ones; or a callable `(older, newer)`
+    that answers "supersedes", "contradicts" or "none". Raises `InvalidInput` for anything else.
     """
     if spec is None or isinstance(spec, CheckedJudge):
         return spec
     judge: Any = spec
     if (chat := chat_model_of(judge)) is not None:
-        return CheckedJudge(chat.name, lambda: ChatChangeJudge(chat.load()), client=judge, reads_many=True)
+        return CheckedJudge(
+            chat.name, lambda: ChatChangeJudge(chat.load()), client=judge, reads_many=True
+        )
     if callable(judge) and not isinstance(judge, type):
         return CheckedJudge(model_name(judge), lambda: judge, client=judge)
     raise InvalidInput(
-        'judge: expected None, "ollama:MODEL", a chat model of LangChain or LlamaIndex, or a callable (older, newer) -> '
+        'judge: expected None, "ollama:MODEL", a chat model of LangChain or LlamaIndex, or a '
+        "callable (older, newer) -> "
         f'"supersedes", "contradicts" or "none"; got {spec!r:.80}'
     )

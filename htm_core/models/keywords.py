@@ -1,4 +1,6 @@
-"""A tagger without a model: it chooses the tags in use that a text mentions, else the keywords of the text."""
+"""A tagger without a model: it chooses the tags in use that a text mentions, else the keywords of
+the text.
+"""
 
 from __future__ import annotations
 
@@ -38,11 +40,12 @@ _STOP_WORDS = words(
 
 
 class KeywordTagger:
-    """A `Tagger` that needs no model and no network, and takes microseconds. Its stop words are English.
+    """A `Tagger` that needs no model and no network, and takes microseconds. Its stop words are
+    English.
 
-    A tag in use fits when the text has every word of its last level, in the singular. Where fewer than two fit, the most
-    frequent words, names before others, become tags of one level. It knows words only, no meaning: a text about "latte"
-    is not tagged "coffee".
+    A tag in use fits when the text has every word of its last level, in the singular. Where fewer
+    than two fit, the most frequent words, names before others, become tags of one level. It knows
+    words only, no meaning: a text about "latte" is not tagged "coffee".
     """
 
     model = "keywords"
@@ -52,16 +55,21 @@ class KeywordTagger:
         text_words = [found[0] for found in _WORD.finditer(text.replace("\u2019", "'"))]
         stems = Counter(_stem(word) for word in text_words)
         fitting = [tag for tag in known if all(part in stems for part in _parts(tag))]
-        # Deeper tags first; `known` has the tag that is used most first, and the sort keeps that order.
+        # Deeper tags first; `known` has the tag that is used most first, and the sort keeps that
+        # order.
         kept = sorted(fitting, key=lambda tag: -tag.count(":"))[:MOST_KNOWN]
         if len(kept) >= 2:
             return kept
         covered = {part for tag in kept for level in tag.split(":") for part in level.split("-")}
-        return kept + [word for word in _keywords(text_words, stems) if word not in covered][:MOST_NEW]
+        return (
+            kept + [word for word in _keywords(text_words, stems) if word not in covered][:MOST_NEW]
+        )
 
 
 def _keywords(text_words: Sequence[str], stems: Counter[str]) -> list[str]:
-    """Give the words of a text, best first: by how often they occur, names counted twice, then by their first place."""
+    """Give the words of a text, best first: by how often they occur, names counted twice, then by
+    their first place.
+    """
     first: dict[str, int] = {}
     names: set[str] = set()
     for at, word in enumerate(text_words):
@@ -70,9 +78,13 @@ def _keywords(text_words: Sequence[str], stems: Counter[str]) -> list[str]:
         if at and word[:1].isupper():
             names.add(stem)
     candidates = [
-        stem for stem in first if len(stem) > 2 and stem not in _STOP_WORDS and not stem.isdigit() and _is_tag(stem)
+        stem
+        for stem in first
+        if len(stem) > 2 and stem not in _STOP_WORDS and not stem.isdigit() and _is_tag(stem)
     ]
-    return sorted(candidates, key=lambda stem: (-stems[stem] * (2 if stem in names else 1), first[stem]))
+    return sorted(
+        candidates, key=lambda stem: (-stems[stem] * (2 if stem in names else 1), first[stem])
+    )
 
 
 def _is_tag(word: str) -> bool:

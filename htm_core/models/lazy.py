@@ -1,4 +1,6 @@
-"""Parts of models of all kinds: a model that is loaded at its first use, the name of a model, and what it can do."""
+"""Parts of models of all kinds: a model that is loaded at its first use, the name of a model, and
+what it can do.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +18,8 @@ _Answer = TypeVar("_Answer")
 class LazyModel(Generic[_Model]):
     """A model that is loaded when it is first called; any number of threads may call it at once.
 
-    `kind` is what error messages call it, such as "tagger", and `meanwhile` says what becomes of its work. Every failure is a
-    `ModelError` that says what to do.
+    `kind` is what error messages call it, such as "tagger", and `meanwhile` says what becomes of
+    its work. Every failure is a `ModelError` that says what to do.
     """
 
     def __init__(
@@ -48,14 +50,16 @@ class LazyModel(Generic[_Model]):
             raise
         except Exception as error:
             raise ModelError(
-                f"the {self._kind} {self.name} failed: {type(error).__name__}: {error}; check that the model behind it runs "
+                f"the {self._kind} {self.name} failed: {type(error).__name__}: {error}; check "
+                "that the model behind it runs "
                 f"and can be reached. {self._meanwhile}"
             ) from error
 
     def invalid_answer(self, expected: str, came: object) -> ModelError:
         """Make the error for an answer that cannot be used."""
         return ModelError(
-            f"the {self._kind} {self.name} gave an invalid answer: expected {expected}, got {came!r:.120}; nothing of it was "
+            f"the {self._kind} {self.name} gave an invalid answer: expected {expected}, got "
+            f"{came!r:.120}; nothing of it was "
             "used. Use a model that follows its instructions"
         )
 
@@ -70,8 +74,12 @@ def has_methods(instance: Any, *methods: str) -> bool:
 
 
 def model_name(model: Any) -> str:
-    """Name a model by its class and its own name, such as "ChatOllama:gemma3"; its jobs and vectors are stored under it."""
+    """Name a model by its class and its own name, such as "ChatOllama:gemma3"; its jobs and vectors
+    are stored under it.
+    """
     class_name = getattr(model, "__qualname__", None) or type(model).__qualname__
     names = (getattr(model, attribute, None) for attribute in ("model", "model_name"))
-    name = next((name for name in names if isinstance(name, str) and name not in ("", "unknown")), None)
+    name = next(
+        (name for name in names if isinstance(name, str) and name not in ("", "unknown")), None
+    )
     return f"{class_name}:{name}" if name else str(class_name)

@@ -1,8 +1,9 @@
-"""Models of an Ollama server: embedders, with the prefixes that they expect in front of a text, and chat models.
+"""Models of an Ollama server: embedders, with the prefixes that they expect in front of a text, and
+chat models.
 
-Ollama and langchain-ollama send a text to an embedding model unchanged. Many models were trained with one prefix for
-queries and another for documents; without the prefixes they still answer, but find less. The table is from the models'
-cards.
+Ollama and langchain-ollama send a text to an embedding model unchanged. Many models were trained
+with one prefix for queries and another for documents; without the prefixes they still answer, but
+find less. The table is from the models' cards.
 """
 
 from __future__ import annotations
@@ -55,12 +56,16 @@ PREFIXES = {
 
 
 def name_of(model: str) -> str:
-    """Give the name that is stored with a model's vectors, without `:latest`, which is the default."""
+    """Give the name that is stored with a model's vectors, without `:latest`, which is
+    the default.
+    """
     return f"ollama:{model.strip().removesuffix(':latest')}"
 
 
 def prefixes_of(model: str) -> Prefixes:
-    """Give a model's prefixes, by its name without owner and tag; empty ones for a model that is not in the table."""
+    """Give a model's prefixes, by its name without owner and tag; empty ones for a model that is
+    not in the table.
+    """
     bare = model.strip().rpartition("/")[2].partition(":")[0].lower()
     fitting = [beginning for beginning in PREFIXES if bare.startswith(beginning)]
     return PREFIXES[max(fitting, key=len)] if fitting else Prefixes()
@@ -86,8 +91,10 @@ class OllamaEmbedder:
             return self.client.embed_documents(texts)
         except Exception as error:
             raise ModelError(
-                f"Ollama could not embed with {self.client.model!r}: {type(error).__name__}: {error}; check that "
-                f"the server runs (ollama serve, or OLLAMA_HOST) and has the model: ollama pull {self.client.model}"
+                f"Ollama could not embed with {self.client.model!r}: {type(error).__name__}: "
+                f"{error}; check that "
+                "the server runs (ollama serve, or OLLAMA_HOST) and has the model: ollama pull "
+                f"{self.client.model}"
             ) from error
 
 
@@ -97,14 +104,16 @@ def load(model: str) -> OllamaEmbedder:
         from langchain_ollama import OllamaEmbeddings
     except ImportError as error:
         raise ModelError(
-            f'{name_of(model)} needs langchain-ollama, which is not installed: pip install "htm-memory[ollama]"'
+            f"{name_of(model)} needs langchain-ollama, which is not installed: pip install "
+            '"htm-memory[ollama]"'
         ) from error
     client = OllamaEmbeddings(model=model.strip(), client_kwargs={"timeout": TIMEOUT})
     return OllamaEmbedder(client, prefixes_of(model))
 
 
 def load_chat(model: str) -> Any:
-    """Make a chat model of Ollama with temperature 0: LangChain's, or LlamaIndex's where only that is installed.
+    """Make a chat model of Ollama with temperature 0: LangChain's, or LlamaIndex's where only that
+    is installed.
 
     Nothing is sent to the server yet. Raises `ModelError` where neither is installed.
     """
@@ -126,15 +135,21 @@ def _load_chat_of_llamaindex(model: str) -> Any:
 
 
 def has_chat() -> bool:
-    """Say whether a package that talks to Ollama's chat models is installed, without importing it."""
+    """Say whether a package that talks to Ollama's chat models is installed, without
+    importing it.
+    """
     with suppress(ModuleNotFoundError):  # of llama_index, whose part it is
-        return find_spec("langchain_ollama") is not None or find_spec("llama_index.llms.ollama") is not None
+        return (
+            find_spec("langchain_ollama") is not None
+            or find_spec("llama_index.llms.ollama") is not None
+        )
     return False
 
 
 def missing_chat(model: str) -> str:
     """Say what to install for a chat model."""
     return (
-        f"{name_of(model)} needs langchain-ollama or llama-index-llms-ollama, and neither is installed: "
+        f"{name_of(model)} needs langchain-ollama or llama-index-llms-ollama, and neither is "
+        "installed: "
         'pip install "htm-memory[ollama]", or pip install llama-index-llms-ollama'
     )

@@ -1,8 +1,10 @@
-"""A long call of a model ends early when its thread is to end, and no interpreter is taken down around a model's native code.
+"""A long call of a model ends early when its thread is to end, and no interpreter is taken down
+around a model's native code.
 
-A thread that comes back from native code while the interpreter ends is ended right there. In C++ code that is an error, and the
-whole process ends by SIGABRT ("terminate called without an active exception"). So a thread that makes long calls says when it is
-to end, a model that works in parts asks between them, and the end of the process waits for the part that is still at work.
+A thread that comes back from native code while the interpreter ends is ended right there. In C++
+code that is an error, and the whole process ends by SIGABRT ("terminate called without an active
+exception"). So a thread that makes long calls says when it is to end, a model that works in parts
+asks between them, and the end of the process waits for the part that is still at work.
 """
 
 from __future__ import annotations
@@ -18,7 +20,9 @@ LONGEST_PART = 10.0  # seconds that the end of a process waits for the parts tha
 
 
 class Stopped(BaseException):
-    """The thread is to end, and what it was doing was given up. No error of the model: nothing that handles those should get it."""
+    """The thread is to end, and what it was doing was given up. No error of the model: nothing that
+    handles those should get it.
+    """
 
 
 class _Thread(threading.local):
@@ -30,7 +34,9 @@ _thread = _Thread()
 
 @contextmanager
 def stopped_when(stopping: Callable[[], bool]) -> Iterator[None]:
-    """Within this block, calls of models by this thread raise `Stopped` soon after `stopping()` has become true."""
+    """Within this block, calls of models by this thread raise `Stopped` soon after `stopping()` has
+    become true.
+    """
     before, _thread.stopping = _thread.stopping, stopping
     try:
         yield
@@ -39,7 +45,9 @@ def stopped_when(stopping: Callable[[], bool]) -> Iterator[None]:
 
 
 class NativeParts:
-    """The parts of calls that are in native code now, of all threads. Once it is closed, threads but the main one begin no more."""
+    """The parts of calls that are in native code now, of all threads. Once it is closed, threads
+    but the main one begin no more.
+    """
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -48,11 +56,15 @@ class NativeParts:
 
     @contextmanager
     def part(self) -> Iterator[None]:
-        """Around one part, which should take well below a second. Raises `Stopped` if this thread is to end."""
+        """Around one part, which should take well below a second. Raises `Stopped` if this thread
+        is to end.
+        """
         if _thread.stopping is not None and _thread.stopping():
             raise Stopped
         with self._changed:
-            self._changed.wait_for(lambda: not self._closed or threading.current_thread() is threading.main_thread())
+            self._changed.wait_for(
+                lambda: not self._closed or threading.current_thread() is threading.main_thread()
+            )
             self._running += 1
         try:
             yield
@@ -62,7 +74,9 @@ class NativeParts:
                 self._changed.notify_all()
 
     def close(self) -> None:
-        """Wait until no part is at work, and let none begin. For the end of the process, when only daemon threads are left."""
+        """Wait until no part is at work, and let none begin. For the end of the process, when only
+        daemon threads are left.
+        """
         with self._changed:
             self._closed = True
             self._changed.wait_for(lambda: not self._running, LONGEST_PART)
@@ -73,5 +87,6 @@ class NativeParts:
 
 
 native_parts = NativeParts()
-# What is registered later is called earlier: memories are shut down first, and their threads end well.
+# What is registered later is called earlier: memories are shut down first, and their threads end
+# well.
 atexit.register(native_parts.close)

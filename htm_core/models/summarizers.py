@@ -1,4 +1,6 @@
-"""Turn what the user gave as `summarizer=` into a summarizer with a name, whose answers are checked."""
+"""Turn what the user gave as `summarizer=` into a summarizer with a name, whose answers are
+checked.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +20,14 @@ LONGEST = 400  # characters of one
 
 
 class CheckedSummarizer:
-    """A summarizer whose answers are checked. Every failure is a `ModelError`: the model raised, or gave no lines of text."""
+    """A summarizer whose answers are checked. Every failure is a `ModelError`: the model raised, or
+    gave no lines of text.
+    """
 
     def __init__(self, name: str, load: Callable[[], Summarizer]) -> None:
-        self._model = LazyModel(name, load, kind="summarizer", meanwhile="The session is summarised by the next call")
+        self._model = LazyModel(
+            name, load, kind="summarizer", meanwhile="The session is summarised by the next call"
+        )
 
     def __repr__(self) -> str:
         return f"CheckedSummarizer({self.name!r})"
@@ -33,11 +39,15 @@ class CheckedSummarizer:
 
     def lines(self, messages: Sequence[str]) -> list[str]:
         """The lines of a summary of messages, each in one line, at most eight and one at least."""
-        answer = self._model.call(lambda model: model.summarize([well_formed(each) for each in messages]))
+        answer = self._model.call(
+            lambda model: model.summarize([well_formed(each) for each in messages])
+        )
         listed: Any = answer.splitlines() if isinstance(answer, str) else answer
         if not isinstance(listed, Sequence) or not all(isinstance(each, str) for each in listed):
             raise self._model.invalid_answer("a list of lines", answer)
-        lines = (" ".join(well_formed(each).replace("\x00", " ").split())[:LONGEST] for each in listed)
+        lines = (
+            " ".join(well_formed(each).replace("\x00", " ").split())[:LONGEST] for each in listed
+        )
         unique = list(dict.fromkeys(line for line in lines if line))[:MOST]
         if not unique:
             raise self._model.invalid_answer("at least one line", answer)
@@ -45,10 +55,12 @@ class CheckedSummarizer:
 
 
 def resolve_summarizer(spec: object | None) -> CheckedSummarizer | None:
-    """Make a checked summarizer of what the user gave; nothing is loaded or called before its first use.
+    """Make a checked summarizer of what the user gave; nothing is loaded or called before its first
+    use.
 
-    None is none; else a chat model by its name, such as "ollama:MODEL", or of LangChain or LlamaIndex, an object with
-    `summarize(messages)`, or a callable `(messages) -> lines`. Raises `InvalidInput` for anything else.
+    None is none; else a chat model by its name, such as "ollama:MODEL", or of LangChain or
+    LlamaIndex, an object with `summarize(messages)`, or a callable `(messages) -> lines`. Raises
+    `InvalidInput` for anything else.
     """
     if spec is None or isinstance(spec, CheckedSummarizer):
         return spec
@@ -60,7 +72,8 @@ def resolve_summarizer(spec: object | None) -> CheckedSummarizer | None:
     if callable(summarizer) and not isinstance(summarizer, type):
         return CheckedSummarizer(model_name(summarizer), lambda: _FunctionSummarizer(summarizer))
     raise InvalidInput(
-        'summarizer: expected None, "ollama:MODEL", a chat model, an object with summarize(messages), or a callable '
+        'summarizer: expected None, "ollama:MODEL", a chat model, an object with '
+        "summarize(messages), or a callable "
         f"(messages) -> lines; got {spec!r:.80}"
     )
 

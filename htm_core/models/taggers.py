@@ -24,12 +24,15 @@ PROBE = "The user prefers coffee without sugar."
 class CheckedTagger:
     """A tagger whose answers are checked, so that no invalid tag reaches the database.
 
-    A tag that is in use keeps its spelling; a new one is normalised, in the singular. Tags that cannot be spelled, and tags
-    beyond five, are left out. Every failure is a `ModelError`: the model raised, gave no list of texts, or none of its texts
-    was a tag. `client` is what the user gave: it tells two taggers of one name apart.
+    A tag that is in use keeps its spelling; a new one is normalised, in the singular. Tags that
+    cannot be spelled, and tags beyond five, are left out. Every failure is a `ModelError`: the
+    model raised, gave no list of texts, or none of its texts was a tag. `client` is what the user
+    gave: it tells two taggers of one name apart.
     """
 
-    def __init__(self, name: str, load: Callable[[], Tagger], *, client: object | None = None) -> None:
+    def __init__(
+        self, name: str, load: Callable[[], Tagger], *, client: object | None = None
+    ) -> None:
         self.client = self if client is None else client
         self._model = LazyModel(name, load, kind="tagger")
 
@@ -42,9 +45,15 @@ class CheckedTagger:
         return self._model.name
 
     def tags(self, text: str, *, known: Sequence[str] = ()) -> tuple[str, ...]:
-        """Give the tags of a text, at most five, maybe none; `known` are the tags in use, most used first."""
+        """Give the tags of a text, at most five, maybe none; `known` are the tags in use, most used
+        first.
+        """
         answer = self._model.call(lambda model: model.tag(text, list(known)))
-        if isinstance(answer, str) or not isinstance(answer, Sequence) or not all(isinstance(x, str) for x in answer):
+        if (
+            isinstance(answer, str)
+            or not isinstance(answer, Sequence)
+            or not all(isinstance(x, str) for x in answer)
+        ):
             raise self._model.invalid_answer("a list of tags", answer)
         in_use = {_normalised(tag): tag for tag in reversed(known)}
         chosen = [in_use.get(tag, tag) for tag in map(_normalised, answer) if tag is not None]
@@ -71,10 +80,12 @@ def _normalised(tag: str) -> str | None:
 
 
 def resolve_tagger(spec: object | None) -> CheckedTagger | None:
-    """Make a checked tagger of what the user gave; nothing is loaded or called before its first use.
+    """Make a checked tagger of what the user gave; nothing is loaded or called before its first
+    use.
 
-    None is none. "keywords" needs no model; else a chat model by its name, such as "ollama:MODEL", or of LangChain or LlamaIndex,
-    an object with `tag(text, known)`, or a callable `(text, known) -> list of tags`. Raises `InvalidInput` for anything else.
+    None is none. "keywords" needs no model; else a chat model by its name, such as "ollama:MODEL",
+    or of LangChain or LlamaIndex, an object with `tag(text, known)`, or a callable
+    `(text, known) -> list of tags`. Raises `InvalidInput` for anything else.
     """
     if spec is None or isinstance(spec, CheckedTagger):
         return spec
@@ -89,7 +100,8 @@ def resolve_tagger(spec: object | None) -> CheckedTagger | None:
     if callable(tagger) and not isinstance(tagger, type):
         return CheckedTagger(model_name(tagger), lambda: _FunctionTagger(tagger), client=tagger)
     raise InvalidInput(
-        'tagger: expected None, "keywords", "ollama:MODEL", a chat model, an object with tag(text, known), or a '
+        'tagger: expected None, "keywords", "ollama:MODEL", a chat model, an object with '
+        "tag(text, known), or a "
         f"callable (text, known) -> list of tags; got {spec!r:.80}"
     )
 

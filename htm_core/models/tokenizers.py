@@ -1,4 +1,6 @@
-"""Count tokens without a network: exactly where a vocabulary of tiktoken is on this machine, else by an estimate."""
+"""Count tokens without a network: exactly where a vocabulary of tiktoken is on this machine, else
+by an estimate.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +18,12 @@ from . import vocabulary
 log = logging.getLogger("htm")
 
 FEW = 12  # texts whose tokens are looked up; a process that counts more loads the whole vocabulary
-CHUNK = 16_384  # characters; longer texts are counted in chunks, since a tokenizer may take quadratic time
+# characters; longer texts are counted in chunks, since a tokenizer may take quadratic time
+CHUNK = 16_384
 _WORD_GAP = re.compile(r"(?<=[A-Za-z]) (?=[A-Za-z])")
-_PIECE = re.compile(r"(?P<word>[A-Z]?[a-z]+|[A-Z]+)|(?P<digits>[0-9]+)|(?P<gap>\s+)|(?P<alphabetic>[\u0080-\u07ff]+)|.")
+_PIECE = re.compile(
+    r"(?P<word>[A-Z]?[a-z]+|[A-Z]+)|(?P<digits>[0-9]+)|(?P<gap>\s+)|(?P<alphabetic>[\u0080-\u07ff]+)|."
+)
 _COST: dict[str | None, Callable[[int], int]] = {
     "word": lambda length: 1 + max(0, length - 1) // 6,
     "digits": lambda length: -(-length // 3),
@@ -33,8 +38,8 @@ _choosing = threading.Lock()
 class Tokens:
     """A token counter with a name; `exact` is False for an estimate.
 
-    Counts do not add up: two texts joined may have fewer tokens than the sum of both, or one or two more. To keep a
-    budget, count the text that is sent, with its separators.
+    Counts do not add up: two texts joined may have fewer tokens than the sum of both, or one or two
+    more. To keep a budget, count the text that is sent, with its separators.
     """
 
     name: str
@@ -51,14 +56,17 @@ class Tokens:
 
 
 def resolve_tokenizer(spec: Callable[[str], Any] | None) -> Tokens:
-    """Make a token counter of what the user gave: None, or a callable that gives a number or a list of tokens."""
+    """Make a token counter of what the user gave: None, or a callable that gives a number or a list
+    of tokens.
+    """
     if spec is None:
         return default_tokens()
     if isinstance(spec, Tokens):
         return spec
     if isinstance(spec, type) or not callable(spec):
         raise InvalidInput(
-            "tokenizer: expected None or a callable that takes a text and gives its number of tokens (or the tokens), "
+            "tokenizer: expected None or a callable that takes a text and gives its number of "
+            "tokens (or the tokens), "
             f"got {spec!r}; wrap it, for example tokenizer=lambda text: len(encoding.encode(text))"
         )
     name = getattr(spec, "__qualname__", type(spec).__qualname__)
@@ -68,14 +76,17 @@ def resolve_tokenizer(spec: Callable[[str], Any] | None) -> Tokens:
 def default_tokens() -> Tokens:
     """Give the counter that is used by default: tiktoken's `o200k_base`, else an estimate.
 
-    It is the same object for the whole process. The whole vocabulary is loaded when more than a few short texts are counted.
+    It is the same object for the whole process. The whole vocabulary is loaded when more than a few
+    short texts are counted.
     """
     with _choosing:
         return _default()
 
 
 def well_formed(text: str) -> str:
-    """Give the text in a form that can be encoded: surrogate pairs joined, lone surrogates replaced by U+FFFD."""
+    """Give the text in a form that can be encoded: surrogate pairs joined, lone surrogates replaced
+    by U+FFFD.
+    """
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -84,13 +95,16 @@ def well_formed(text: str) -> str:
 
 
 def estimate(text: str) -> int:
-    """Estimate the tokens of a text without a vocabulary; the estimate is more often too high than too low.
+    """Estimate the tokens of a text without a vocabulary; the estimate is more often too high than
+    too low.
 
-    One token each for: six letters of a word, three digits, four characters of white space (a single space is free), two
-    letters of two bytes (Cyrillic, Greek, Arabic, Hebrew), and any other character. Measured against o200k_base in
-    docs/why/working-memory.md.
+    One token each for: six letters of a word, three digits, four characters of white space (a
+    single space is free), two letters of two bytes (Cyrillic, Greek, Arabic, Hebrew), and any other
+    character. Measured against o200k_base in docs/why/working-memory.md.
     """
-    return sum(_COST[piece.lastgroup](piece.end() - piece.start()) for piece in _PIECE.finditer(text))
+    return sum(
+        _COST[piece.lastgroup](piece.end() - piece.start()) for piece in _PIECE.finditer(text)
+    )
 
 
 @functools.cache
@@ -99,7 +113,8 @@ def _default() -> Tokens:
     if cached is not None:
         return Tokens(cached.vocabulary.encoding, True, _Encoding(cached))
     log.warning(
-        "tokens are estimated: there is no tiktoken vocabulary on this machine; run htm setup, which fetches one, or install "
+        "tokens are estimated: there is no tiktoken vocabulary on this machine; run htm setup, "
+        "which fetches one, or install "
         "llama-index-core, which contains one, or set %s to a tiktoken cache, or pass tokenizer=",
         vocabulary.CACHE_VARIABLE,
     )
@@ -107,14 +122,17 @@ def _default() -> Tokens:
 
 
 class _Encoding:
-    """An encoding that is loaded when more than a few short texts are counted: a command that counts one or two need not wait.
+    """An encoding that is loaded when more than a few short texts are counted: a command that
+    counts one or two need not wait.
 
-    Threads may count at the same time: at worst the file is read twice, or a text more is looked up.
+    Threads may count at the same time: at worst the file is read twice, or a text more is looked
+    up.
     """
 
     def __init__(self, cached: vocabulary.Found) -> None:
         self._found = cached
-        self._load = functools.cache(cached.load)  # a race loads nothing twice: tiktoken keeps one encoding per name
+        # a race loads nothing twice: tiktoken keeps one encoding per name
+        self._load = functools.cache(cached.load)
         self._few = FEW
         self._lookup: vocabulary.Lookup | None = None
 
@@ -138,10 +156,14 @@ class _Encoding:
 
 
 def _chunks(text: str) -> Iterator[tuple[str, int]]:
-    """Cut a long text between words; a cut inside a word counts one token more, so that no count is too low."""
+    """Cut a long text between words; a cut inside a word counts one token more, so that no count is
+    too low.
+    """
     start = 0
     while len(text) - start > CHUNK:
-        gaps = [gap.start() for gap in _WORD_GAP.finditer(text, start + CHUNK - 1_024, start + CHUNK)]
+        gaps = [
+            gap.start() for gap in _WORD_GAP.finditer(text, start + CHUNK - 1_024, start + CHUNK)
+        ]
         stop = gaps[-1] if gaps else start + CHUNK
         yield text[start:stop], int(not gaps)
         start = stop
@@ -152,12 +174,15 @@ def _checked_count(spec: Callable[[str], Any], name: str, text: str) -> int:
     try:
         answer = spec(well_formed(text))
     except Exception as error:
-        raise ModelError(f"the tokenizer {name} failed: {error}; it must take any text and give a number") from error
+        raise ModelError(
+            f"the tokenizer {name} failed: {error}; it must take any text and give a number"
+        ) from error
     if isinstance(answer, Sequence) and not isinstance(answer, str | bytes):
         return len(answer)
     if isinstance(answer, bool) or not isinstance(answer, int) or answer < 0:
         raise ModelError(
-            f"the tokenizer {name} must answer a whole number of at least 0, or a list of tokens; it answered "
+            f"the tokenizer {name} must answer a whole number of at least 0, or a list of tokens; "
+            "it answered "
             f"{answer!r:.60}"
         )
     return answer

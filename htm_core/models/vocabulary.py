@@ -1,8 +1,10 @@
-"""Find tiktoken's vocabularies on this machine, without a network; only `fetch`, for `htm setup`, downloads one.
+"""Find tiktoken's vocabularies on this machine, without a network; only `fetch`, for `htm setup`,
+downloads one.
 
-tiktoken itself downloads a vocabulary that it does not find, without a time-out, and deletes a cached one with a wrong
-hash. So this module finds the file and checks its hash before tiktoken is used. llama-index-core and litellm contain
-copies, which are found without importing those packages (an import costs seconds).
+tiktoken itself downloads a vocabulary that it does not find, without a time-out, and deletes a
+cached one with a wrong hash. So this module finds the file and checks its hash before tiktoken is
+used. llama-index-core and litellm contain copies, which are found without importing those packages
+(an import costs seconds).
 """
 
 from __future__ import annotations
@@ -47,13 +49,19 @@ class Vocabulary:
     encoding: str
     sha256: str
     pattern: str | None = (
-        None  # how the encoding cuts a text before it joins bytes to tokens, where it is known without tiktoken
+        # how the encoding cuts a text before it joins bytes to tokens, where it is known without
+        # tiktoken
+        None
     )
 
     @property
     def filename(self) -> str:
-        """The name of its file in a cache of tiktoken: the SHA-1 of the URL that it was published at."""
-        return hashlib.sha1(f"{_PUBLISHED}{self.encoding}.tiktoken".encode(), usedforsecurity=False).hexdigest()
+        """The name of its file in a cache of tiktoken: the SHA-1 of the URL that it was published
+        at.
+        """
+        return hashlib.sha1(
+            f"{_PUBLISHED}{self.encoding}.tiktoken".encode(), usedforsecurity=False
+        ).hexdigest()
 
 
 # As tiktoken has it, which gives it only together with the whole vocabulary.
@@ -71,7 +79,11 @@ _O200K_PATTERN = "|".join(
 
 # Newest first; in English both give nearly the same counts.
 KNOWN = (
-    Vocabulary("o200k_base", "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d", _O200K_PATTERN),
+    Vocabulary(
+        "o200k_base",
+        "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
+        _O200K_PATTERN,
+    ),
     Vocabulary("cl100k_base", "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7"),
 )
 
@@ -84,14 +96,18 @@ class Found:
     directory: Path
 
     def load(self) -> Callable[[str], list[int]]:
-        """Load the encoding (0.3 s); give the function from a text to token ids, which reads special tokens as plain text."""
+        """Load the encoding (0.3 s); give the function from a text to token ids, which reads
+        special tokens as plain text.
+        """
         import tiktoken
 
         with _cache_directory(self.directory):
             return tiktoken.get_encoding(self.vocabulary.encoding).encode_ordinary
 
     def lookup(self) -> Lookup | None:
-        """Read the file to look up the tokens of a few texts (0.1 s); None where that cannot be done, or the file has changed."""
+        """Read the file to look up the tokens of a few texts (0.1 s); None where that cannot be
+        done, or the file has changed.
+        """
         if self.vocabulary.pattern is None or (data := _intact(self)) is None:
             return None
         words = data.split()
@@ -102,15 +118,18 @@ class Found:
 class Lookup:
     """Counts the tokens of a short text with those tokens alone that can be in it, exactly.
 
-    Byte-pair encoding only joins neighbours into tokens, so a token that is no part of the text changes nothing. Building an
-    encoding of a few hundred tokens takes milliseconds, of all 200,000 half a second.
+    Byte-pair encoding only joins neighbours into tokens, so a token that is no part of the text
+    changes nothing. Building an encoding of a few hundred tokens takes milliseconds, of all 200,000
+    half a second.
     """
 
     pattern: str
     ranks: dict[bytes, bytes]  # as the file has them: tokens in base64, ranks in decimal digits
 
     def count(self, text: str) -> int | None:
-        """Count the tokens of a text that can be encoded; None where it has too many parts to look them all up."""
+        """Count the tokens of a text that can be encoded; None where it has too many parts to look
+        them all up.
+        """
         pieces = {piece.encode() for piece in _BEFORE_WORD.split(text)}
         if sum(len(piece) * (len(piece) + 1) // 2 for piece in pieces) > _MOST_LOOKED_UP:
             return None
@@ -119,13 +138,15 @@ class Lookup:
         import tiktoken
 
         ranks = {
-            part: int(rank) for part in set().union(*map(_parts, pieces)) if (rank := self._rank(part)) is not None
+            part: int(rank)
+            for part in set().union(*map(_parts, pieces))
+            if (rank := self._rank(part)) is not None
         }
         name = f"{len(ranks)} tokens"
         return len(
-            tiktoken.Encoding(name, pat_str=self.pattern, mergeable_ranks=ranks, special_tokens={}).encode_ordinary(
-                text
-            )
+            tiktoken.Encoding(
+                name, pat_str=self.pattern, mergeable_ranks=ranks, special_tokens={}
+            ).encode_ordinary(text)
         )
 
     def _rank(self, part: bytes) -> bytes | None:
@@ -134,7 +155,11 @@ class Lookup:
 
 def _parts(piece: bytes) -> set[bytes]:
     """All runs of bytes in a piece."""
-    return {piece[start:stop] for start in range(len(piece)) for stop in range(start + 1, len(piece) + 1)}
+    return {
+        piece[start:stop]
+        for start in range(len(piece))
+        for stop in range(start + 1, len(piece) + 1)
+    }
 
 
 def find() -> Found | None:
@@ -145,7 +170,8 @@ def find() -> Found | None:
 
 
 def fetch() -> Found:
-    """Download the newest vocabulary (3.6 MB) into `HTM_HOME/models/tiktoken`, with its hash checked.
+    """Download the newest vocabulary (3.6 MB) into `HTM_HOME/models/tiktoken`, with its hash
+    checked.
 
     `HTM_MODEL_FETCH=off` forbids it. Raises `ModelError`.
     """
@@ -158,7 +184,9 @@ def fetch() -> Found:
         data = _download(f"{SOURCE}{wanted.vocabulary.encoding}.tiktoken")
         came = hashlib.sha256(data).hexdigest()
         if came != wanted.vocabulary.sha256:
-            raise _unobtainable(f"what came has the SHA-256 {came}, and {wanted.vocabulary.sha256} was expected")
+            raise _unobtainable(
+                f"what came has the SHA-256 {came}, and {wanted.vocabulary.sha256} was expected"
+            )
         _write(wanted.directory / wanted.vocabulary.filename, data)
     except (OSError, HTTPException) as error:  # URLError and time-outs are OSErrors
         raise _unobtainable(str(error) or type(error).__name__) from error
@@ -178,7 +206,9 @@ def _download(url: str) -> bytes:
         while piece := answer.read(1 << 16):
             data += piece
             if time.monotonic() > end or len(data) > _LARGEST:
-                raise TimeoutError(f"{len(data):,} bytes came within {LONGEST:.0f} seconds, and no end of them")
+                raise TimeoutError(
+                    f"{len(data):,} bytes came within {LONGEST:.0f} seconds, and no end of them"
+                )
     return bytes(data)
 
 
@@ -193,8 +223,10 @@ def _write(file: Path, data: bytes) -> None:
 
 def _unobtainable(reason: str) -> ModelError:
     return ModelError(
-        f"the vocabulary of the tokenizer could not be fetched: {reason.removesuffix('.')}. With a network, run: htm setup. Or "
-        f"install llama-index-core, which contains one. Or set {CACHE_VARIABLE} to a tiktoken cache, or pass tokenizer="
+        f"the vocabulary of the tokenizer could not be fetched: {reason.removesuffix('.')}. With "
+        "a network, run: htm setup. Or "
+        f"install llama-index-core, which contains one. Or set {CACHE_VARIABLE} to a tiktoken "
+        "cache, or pass tokenizer="
     )
 
 
@@ -221,7 +253,8 @@ def _intact(cached: Found) -> bytes | None:
 
 @contextmanager
 def _cache_directory(directory: Path) -> Iterator[None]:
-    # tiktoken reads the directory from the environment only. It keeps the encoding, so this happens once per process.
+    # tiktoken reads the directory from the environment only. It keeps the encoding, so this happens
+    # once per process.
     with _setting_environment:
         before = os.environ.get(CACHE_VARIABLE)
         os.environ[CACHE_VARIABLE] = str(directory)

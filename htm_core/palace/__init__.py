@@ -159,7 +159,8 @@ _MODULES = {
     "for_issue_analysis": ".layout",
     "time_left": ".sources",
 }
-# Public names of earlier versions. `Conflict` is not `htm_core.Conflict`, which `Memory.revise` returns.
+# Public names of earlier versions. `Conflict` is not `htm_core.Conflict`, which `Memory.revise`
+# returns.
 _RENAMED = {"Conflict": "PromotionConflict", "Hands": "PalaceToolReplies"}
 
 
@@ -167,7 +168,9 @@ if not TYPE_CHECKING:  # a type checker goes by the imports above, and knows wha
 
     def __getattr__(name: str) -> Any:
         if name not in _MODULES:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}; it has {', '.join(__all__)}")
+            raise AttributeError(
+                f"module {__name__!r} has no attribute {name!r}; it has {', '.join(__all__)}"
+            )
         module = import_module(_MODULES[name], __name__)
         value = globals()[name] = getattr(module, _RENAMED.get(name, name))
         return value

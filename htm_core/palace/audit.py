@@ -29,8 +29,8 @@ class Against:
 class Decision:
     """One decision about a promotion. `outcome` is "promoted", "duplicate", "conflict" or "undone".
 
-    `note_id` is None for a fact that was submitted without a note. `placed_id` is the id of what was filed; None when nothing
-    was. `undoes` is the id of the decision that this one takes back.
+    `note_id` is None for a fact that was submitted without a note. `placed_id` is the id of what
+    was filed; None when nothing was. `undoes` is the id of the decision that this one takes back.
     """
 
     id: str
@@ -50,9 +50,11 @@ class Decision:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Consultation:
-    """One question to an enforcer: whether it asks for something remembered and by which rule, each layer's answer, the verdict.
+    """One question to an enforcer: whether it asks for something remembered and by which rule, each
+    layer's answer, the verdict.
 
-    `layers` are plain mappings with `layer`, `state`, `why` and `evidence` (ids, scores and sources, no words).
+    `layers` are plain mappings with `layer`, `state`, `why` and `evidence` (ids, scores and
+    sources, no words).
     """
 
     id: str

@@ -10,18 +10,23 @@ from .wake import HEADS
 
 
 def checked_palace(palace: object, *, instead: str) -> Palace:
-    """The palace itself; raises `InvalidInput` for anything else. The error says what to write `instead`."""
+    """The palace itself; raises `InvalidInput` for anything else. The error says what to write
+    `instead`.
+    """
     if not isinstance(palace, Palace):
         raise InvalidInput(f"expected a Palace, got {type(palace).__name__}; use {instead}")
     return palace
 
 
-def before_answer(palace: Palace, question: str, *, enforce: Enforce, first: bool, wake: int = WAKE) -> Consulted:
+def before_answer(
+    palace: Palace, question: str, *, enforce: Enforce, first: bool, wake: int = WAKE
+) -> Consulted:
     """Consult a palace before a question is answered.
 
-    - `enforce`: with "strict" the answer is a refusal when there is no evidence, and a layer that could not be asked raises
-      `Ungrounded`. With "advise" a model always answers.
-    - `first`: whether the question is the first of a conversation. Then the palace wakes up too, in `wake` tokens.
+    - `enforce`: with "strict" the answer is a refusal when there is no evidence, and a layer that
+      could not be asked raises `Ungrounded`. With "advise" a model always answers.
+    - `first`: whether the question is the first of a conversation. Then the palace wakes up too, in
+      `wake` tokens.
     """
     strict = enforce == "strict"
     grounding = Enforcer(palace, strict=strict).consult(question)

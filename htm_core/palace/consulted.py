@@ -1,4 +1,6 @@
-"""The answer of a palace to a question, as both adapters hand it on. It imports nothing of the palace itself."""
+"""The answer of a palace to a question, as both adapters hand it on. It imports nothing of the
+palace itself.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +18,15 @@ GROUNDING_KEY = "htm_grounding"
 ENFORCE = ("strict", "advise")
 Enforce = Literal["strict", "advise"]
 WAKE = 900  # tokens of the wake-up text that a conversation begins with
-MIN_EVIDENCE_LENGTH = 200  # characters of the best evidence that are kept, however small the budget is
+# characters of the best evidence that are kept, however small the budget is
+MIN_EVIDENCE_LENGTH = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Consulted:
-    """The answer of a palace to a question, with its wake-up text when the question is the first of a conversation."""
+    """The answer of a palace to a question, with its wake-up text when the question is the first of
+    a conversation.
+    """
 
     grounding: Grounding
     woken: str = ""
@@ -29,18 +34,24 @@ class Consulted:
 
     @property
     def refusal(self) -> str | None:
-        """The honest answer, when strict and there is no evidence; None when a model should answer."""
+        """The honest answer, when strict and there is no evidence; None when a model
+        should answer.
+        """
         return self.grounding.answer if self.strict else None
 
     @property
     def text(self) -> str:
-        """The text for a model: the wake-up text, who the robot is, and the evidence. It may be empty."""
+        """The text for a model: the wake-up text, who the robot is, and the evidence. It may be
+        empty.
+        """
         return "\n\n".join(part for part in (self.woken, self.grounding.text) if part)
 
     def within(self, budget: int, *, count: TokenCounter) -> Consulted:
-        """The same in `budget` tokens. First the wake-up text is dropped, then the weakest evidence, then the end of the best.
+        """The same in `budget` tokens. First the wake-up text is dropped, then the weakest
+        evidence, then the end of the best.
 
-        Who the robot is and the beginning of the best evidence always stay, even when these alone are more tokens.
+        Who the robot is and the beginning of the best evidence always stay, even when these alone
+        are more tokens.
         """
         if count(self.text) <= budget:
             return self
@@ -59,5 +70,7 @@ class Consulted:
 def checked_enforce(enforce: object) -> Enforce:
     """The value itself, "strict" or "advise"; raises `InvalidInput` for anything else."""
     if enforce not in ENFORCE:
-        raise InvalidInput(f"expected enforce to be one of {', '.join(map(repr, ENFORCE))}, got {enforce!r}")
+        raise InvalidInput(
+            f"expected enforce to be one of {', '.join(map(repr, ENFORCE))}, got {enforce!r}"
+        )
     return "strict" if enforce == "strict" else "advise"

@@ -31,7 +31,8 @@ class Judgement(BaseModel):
 
 
 def by_rules(new: str, old: str) -> str | None:
-    """Why two texts cannot both be true, by rules for English: denials, numbers, dates, changed values of one subject.
+    """Why two texts cannot both be true, by rules for English: denials, numbers, dates, changed
+    values of one subject.
 
     Returns None when the rules see no contradiction. It needs no model.
     """
@@ -41,22 +42,36 @@ def by_rules(new: str, old: str) -> str | None:
 def contradictions_of(
     piece: Evidence, evidence: Sequence[Evidence], known: Sequence[Placed]
 ) -> tuple[Contradiction, ...]:
-    """Return what contradicts a piece of evidence: what is joined to it in the palace, and other evidence by the rules."""
+    """Return what contradicts a piece of evidence: what is joined to it in the palace, and other
+    evidence by the rules.
+    """
     contradictions = {
         each.node_id: Contradiction(
-            id=each.id, node_id=each.node_id, content=each.content, why=by_rules(piece.content, each.content) or "",
-            room=each.room, drawer=each.drawer, robot=each.robot, at=each.at,
+            id=each.id,
+            node_id=each.node_id,
+            content=each.content,
+            why=by_rules(piece.content, each.content) or "",
+            room=each.room,
+            drawer=each.drawer,
+            robot=each.robot,
+            at=each.at,
         )
         for each in known
-    }  # fmt: skip
+    }
     for other in evidence:
         if other.node_id == piece.node_id or other.node_id in contradictions:
             continue
         if why := by_rules(piece.content, other.content):
             contradictions[other.node_id] = Contradiction(
-                id=other.id, node_id=other.node_id, content=other.content, why=why, room=other.room, drawer=other.drawer,
-                robot=other.robot, at=other.at,
-            )  # fmt: skip
+                id=other.id,
+                node_id=other.node_id,
+                content=other.content,
+                why=why,
+                room=other.room,
+                drawer=other.drawer,
+                robot=other.robot,
+                at=other.at,
+            )
     return tuple(contradictions.values())
 
 
@@ -64,8 +79,8 @@ def contradictions_of(
 class ChatJudge:
     """A judge that asks a chat model: `Palace(memory, judge=ChatJudge(model))`.
 
-    `model` is a LangChain chat model with `with_structured_output`. `instructions` is its system prompt. Each text is cut to
-    4,000 characters, and each pair of texts is one call.
+    `model` is a LangChain chat model with `with_structured_output`. `instructions` is its system
+    prompt. Each text is cut to 4,000 characters, and each pair of texts is one call.
     """
 
     model: Any
@@ -78,14 +93,18 @@ class ChatJudge:
         """
         token = new_token()
         pair = "\n".join(
-            Fence(tag, token).enclose(escape(text[:MAX_TEXT_LENGTH])) for tag, text in (("one", new), ("other", old))
+            Fence(tag, token).enclose(escape(text[:MAX_TEXT_LENGTH]))
+            for tag, text in (("one", new), ("other", old))
         )
         try:
             reply = structured(self.model, Judgement, self.instructions, pair)
             answer = Judgement.model_validate(reply, from_attributes=True)
         except Exception as error:
             raise ModelError(
-                f"the judge failed: {type(error).__name__}: {error}; nothing was promoted. Make sure that the model runs and "
+                f"the judge failed: {type(error).__name__}: {error}; nothing was promoted. Make "
+                "sure that the model runs and "
                 "answers in its schema, or promote by the rules: Palace(memory)"
             ) from error
-        return (answer.why.strip() or "the model sees a contradiction") if answer.contradicts else None
+        return (
+            (answer.why.strip() or "the model sees a contradiction") if answer.contradicts else None
+        )

@@ -4,9 +4,10 @@
     rooms/<room>/<drawer>.md      what is filed there, each text under a line <!-- htm ID -->
     palace.yaml                   what was exported where, so that edits and conflicts can be seen
 
-A text without such a line is new, unless its drawer has it already: so a folder that is loaded again changes nothing. A text
-that stands in another drawer's file was moved. Nothing is forgotten because it is missing in the folder. In a folder without
-palace.yaml, such as one that MemPalace has written, each file is one text: an edited file replaces what it held before.
+A text without such a line is new, unless its drawer has it already: so a folder that is loaded
+again changes nothing. A text that stands in another drawer's file was moved. Nothing is forgotten
+because it is missing in the folder. In a folder without palace.yaml, such as one that MemPalace has
+written, each file is one text: an edited file replaces what it held before.
 """
 
 from __future__ import annotations
@@ -34,7 +35,9 @@ FORMAT = 1
 _IDENTITY, _REGISTER = ("identity.txt",), ("palace.yaml",)
 # How MemPalace is set up; a palace here has its rooms and layers in the database.
 _SETTINGS_OF_MEMPALACE = ("config/mempalace.yaml", "mempalace.yaml")
-_MARK = re.compile(r"^<!-- htm ([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}) -->[ \t]*$", re.MULTILINE)
+_MARK = re.compile(
+    r"^<!-- htm ([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}) -->[ \t]*$", re.MULTILINE
+)
 # A line of a text that reads like a mark is written with a backslash before it.
 _LIKE_A_MARK = re.compile(r"^(\\*<!-- htm )", re.MULTILINE)
 _ESCAPED = re.compile(r"^\\(\\*<!-- htm )", re.MULTILINE)
@@ -42,7 +45,9 @@ _ESCAPED = re.compile(r"^\\(\\*<!-- htm )", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exported:
-    """The result of an export: the folder, how many drawers, and how many things in them (`places`)."""
+    """The result of an export: the folder, how many drawers, and how many things in them
+    (`places`).
+    """
 
     folder: str
     drawers: int
@@ -53,8 +58,9 @@ class Exported:
 class FolderConflict:
     """A text that was changed in the folder and in the palace too.
 
-    `exported` is the digest of the text that was exported, `edited` is the text in the folder, and `there` is the text that is
-    now in the palace; None when it is gone. `id` is empty for the identity.
+    `exported` is the digest of the text that was exported, `edited` is the text in the folder, and
+    `there` is the text that is now in the palace; None when it is gone. `id` is empty for the
+    identity.
     """
 
     path: str
@@ -66,8 +72,9 @@ class FolderConflict:
 
 @dataclass(slots=True, kw_only=True)
 class Imported:
-    """Results of an import, for each text: added, edited, moved to another drawer, left unchanged, missing in the folder (by id),
-    or in conflict. `identity` says whether the identity was changed, and `not_read` which files of the folder are of no use here.
+    """Results of an import, for each text: added, edited, moved to another drawer, left unchanged,
+    missing in the folder (by id), or in conflict. `identity` says whether the identity was changed,
+    and `not_read` which files of the folder are of no use here.
     """
 
     added: list[Placed] = field(default_factory=list)
@@ -96,29 +103,45 @@ def export(context: PalaceContext, folder: str) -> Exported:
             _check_replaceable(root, name, register.get("drawers", {}).get(name, {}), texts)
         _check_identity_replaceable(root, register, identity)
         for name, texts in sorted(drawers.items()):
-            root.write(_parts(name), "\n".join(f"<!-- htm {each.id} -->\n{_escaped(each.content)}\n" for each in texts))
+            root.write(
+                _parts(name),
+                "\n".join(f"<!-- htm {each.id} -->\n{_escaped(each.content)}\n" for each in texts),
+            )
             exported[name] = {each.id: _digest(each.content) for each in texts}
         _remove_emptied(root, register, exported)
         root.write(_IDENTITY, identity + "\n" if identity else "")
-        register = {"format": FORMAT, "robot": context.memory.robot, "identity": _digest(identity), "drawers": exported}
+        register = {
+            "format": FORMAT,
+            "robot": context.memory.robot,
+            "identity": _digest(identity),
+            "drawers": exported,
+        }
         root.write(_REGISTER, yaml.safe_dump(register, allow_unicode=True, sort_keys=True))
     return Exported(folder=str(path), drawers=len(drawers), places=len(filed))
 
 
 @contextmanager
 def _usable(folder: Path) -> Iterator[None]:
-    """Say of a folder that the system does not let be read or written that it is so; raises `InvalidInput`."""
+    """Say of a folder that the system does not let be read or written that it is so; raises
+    `InvalidInput`.
+    """
     try:
         yield
     except HTMError:
         raise
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise InvalidInput(f"expected a folder that can be used, got {str(folder)[:200]!r}: {reason}") from error
+        raise InvalidInput(
+            f"expected a folder that can be used, got {str(folder)[:200]!r}: {reason}"
+        ) from error
 
 
-def _check_replaceable(root: Folder, name: str, exported: Mapping[str, str], texts: Sequence[Placed]) -> None:
-    """Refuse to replace a file that has a text which neither the last export wrote nor the drawer has."""
+def _check_replaceable(
+    root: Folder, name: str, exported: Mapping[str, str], texts: Sequence[Placed]
+) -> None:
+    """Refuse to replace a file that has a text which neither the last export wrote nor the drawer
+    has.
+    """
     if not root.exists(_parts(name)):
         return
     kept = {_digest(each.content) for each in texts}
@@ -136,7 +159,8 @@ def _check_identity_replaceable(root: Folder, register: Mapping[str, Any], ident
 
 def _not_written(root: Folder, name: str) -> InvalidInput:
     return InvalidInput(
-        f"expected {name} in {str(root.path)!r} to be as an export wrote it, got a text that is not in the palace; nothing was "
+        f"expected {name} in {str(root.path)!r} to be as an export wrote it, got a text that is "
+        "not in the palace; nothing was "
         "written",
         advice="load folder",
     )
@@ -155,10 +179,13 @@ class _Text:
 
 @dataclass(slots=True)
 class _Drawers:
-    """The contents of each drawer that the folder has a file of, as digests; each drawer is read once."""
+    """The contents of each drawer that the folder has a file of, as digests; each drawer is read
+    once.
+    """
 
     context: PalaceContext
-    exported: bool  # whether the folder has a palace.yaml, so that its texts are known by their marks
+    # whether the folder has a palace.yaml, so that its texts are known by their marks
+    exported: bool
     known: dict[tuple[str, str], list[Placed]] = field(default_factory=dict)
 
     def has(self, entry: _Text) -> bool:
@@ -167,7 +194,14 @@ class _Drawers:
 
     def same(self, entry: _Text) -> Placed | None:
         """Return what the drawer of a text's file has with the same text."""
-        return next((placed for placed in self._texts(entry) if _digest(placed.content) == _digest(entry.text)), None)
+        return next(
+            (
+                placed
+                for placed in self._texts(entry)
+                if _digest(placed.content) == _digest(entry.text)
+            ),
+            None,
+        )
 
     def forget(self, entry: _Text, placed: Placed) -> None:
         """Take something out of the drawer of a text's file."""
@@ -175,23 +209,34 @@ class _Drawers:
         self._texts(entry).remove(placed)
 
     def file(self, entry: _Text) -> Placed:
-        """File a text in the drawer of its file. Without a palace.yaml it is written down which file it came from."""
+        """File a text in the drawer of its file. Without a palace.yaml it is written down which
+        file it came from.
+        """
         facts = {} if self.exported or entry.id else {"file": entry.path}
         where = (entry.room, entry.drawer)
-        placed = self.context.place([Draft(content=entry.text)], kind="filed", where=where, facts=[facts])[0]
+        placed = self.context.place(
+            [Draft(content=entry.text)], kind="filed", where=where, facts=[facts]
+        )[0]
         self._texts(entry).append(placed)
         return placed
 
     def earlier(self, entry: _Text) -> Placed | None:
-        """Return what an earlier load took from the same file, in a folder without marks: the text is a new version of it."""
+        """Return what an earlier load took from the same file, in a folder without marks: the text
+        is a new version of it.
+        """
         if self.exported or entry.id:
             return None
-        return next((placed for placed in self._texts(entry) if placed.facts.get("file") == entry.path), None)
+        return next(
+            (placed for placed in self._texts(entry) if placed.facts.get("file") == entry.path),
+            None,
+        )
 
     def _texts(self, entry: _Text) -> list[Placed]:
         where = (entry.room, entry.drawer)
         if where not in self.known:
-            self.known[where] = self.context.look("filed", room=entry.room, drawer=entry.drawer, limit=None)
+            self.known[where] = self.context.look(
+                "filed", room=entry.room, drawer=entry.drawer, limit=None
+            )
         return self.known[where]
 
 
@@ -200,7 +245,9 @@ def load(context: PalaceContext, folder: str) -> Imported:
     path = Path(folder)
     with _usable(path):
         if not path.is_dir():
-            raise NotFound(f"expected a folder with a palace, got {folder!r}", advice="palace folder")
+            raise NotFound(
+                f"expected a folder with a palace, got {folder!r}", advice="palace folder"
+            )
     result = Imported()
     with _usable(path), Folder(path) as root:
         register, drawers = _register(root), _Drawers(context, exported=root.exists(_REGISTER))
@@ -208,8 +255,14 @@ def load(context: PalaceContext, folder: str) -> Imported:
         texts = list(_texts(context, root))
         result.not_read += [name for name in _SETTINGS_OF_MEMPALACE if (path / name).is_file()]
     _load_identity(context, identity, register, result)
-    exported = {id: (path, digest) for path, held in register.get("drawers", {}).items() for id, digest in held.items()}
-    at_home = {each.id for each in texts if each.id in exported and exported[each.id][0] == each.path}
+    exported = {
+        id: (path, digest)
+        for path, held in register.get("drawers", {}).items()
+        for id, digest in held.items()
+    }
+    at_home = {
+        each.id for each in texts if each.id in exported and exported[each.id][0] == each.path
+    }
     for entry in texts:
         home, digest = exported.get(entry.id, (None, None))
         if home in (None, entry.path):
@@ -223,8 +276,12 @@ def load(context: PalaceContext, folder: str) -> Imported:
     return result
 
 
-def _load_identity(context: PalaceContext, text: str, register: dict[str, Any], result: Imported) -> None:
-    """Take the identity when it was edited in the folder only; when it was changed on both sides it is a conflict."""
+def _load_identity(
+    context: PalaceContext, text: str, register: dict[str, Any], result: Imported
+) -> None:
+    """Take the identity when it was edited in the folder only; when it was changed on both sides it
+    is a conflict.
+    """
     there, exported = context.identity() or "", str(register.get("identity", _digest("")))
     if not text or _digest(text) in (_digest(there), exported):
         return
@@ -233,14 +290,23 @@ def _load_identity(context: PalaceContext, text: str, register: dict[str, Any], 
         result.identity = True
     else:
         result.conflicts.append(
-            FolderConflict(path="identity.txt", id="", exported=exported, edited=text, there=there or None)
+            FolderConflict(
+                path="identity.txt", id="", exported=exported, edited=text, there=there or None
+            )
         )
 
 
 def _is_from_file(context: PalaceContext, identity: str) -> bool:
     """True if an earlier load set this identity, and nobody has set another since."""
     identities = context.look("identity", limit=None)
-    mine = next((each for each in identities if each.robot == context.memory.robot and each.content == identity), None)
+    mine = next(
+        (
+            each
+            for each in identities
+            if each.robot == context.memory.robot and each.content == identity
+        ),
+        None,
+    )
     return mine is not None and mine.facts.get("file") == "identity.txt"
 
 
@@ -252,7 +318,9 @@ def _texts(context: PalaceContext, root: Folder) -> Iterator[_Text]:
 
 
 def _load_text(drawers: _Drawers, entry: _Text, exported: str | None, result: Imported) -> None:
-    """A text in the file it was exported to, or a new one: added, unchanged, edited, or in conflict with the palace."""
+    """A text in the file it was exported to, or a new one: added, unchanged, edited, or in conflict
+    with the palace.
+    """
     if exported is not None and _digest(entry.text) == exported:
         result.unchanged += 1
         return
@@ -266,7 +334,9 @@ def _load_text(drawers: _Drawers, entry: _Text, exported: str | None, result: Im
             drawers.forget(entry, earlier)
         return
     there = drawers.context.find(UUID(entry.id)) if entry.id else None
-    same = _digest(there.content) == _digest(entry.text) if there is not None else drawers.has(entry)
+    same = (
+        _digest(there.content) == _digest(entry.text) if there is not None else drawers.has(entry)
+    )
     if same:
         result.unchanged += 1
     elif (
@@ -280,7 +350,9 @@ def _load_text(drawers: _Drawers, entry: _Text, exported: str | None, result: Im
 
 
 def _forget_replaced(drawers: _Drawers, entry: _Text, result: Imported) -> None:
-    """The drawer has a file's text already: what the file held before is out of date, if it was another text."""
+    """The drawer has a file's text already: what the file held before is out of date, if it was
+    another text.
+    """
     earlier, there = drawers.earlier(entry), drawers.same(entry)
     if earlier is None or there is None or _digest(earlier.content) == _digest(entry.text):
         result.unchanged += 1
@@ -289,25 +361,34 @@ def _forget_replaced(drawers: _Drawers, entry: _Text, result: Imported) -> None:
     result.edited.append(there)
 
 
-def _load_moved(drawers: _Drawers, entry: _Text, *, home: str, exported: str, result: Imported) -> None:
+def _load_moved(
+    drawers: _Drawers, entry: _Text, *, home: str, exported: str, result: Imported
+) -> None:
     """A text that was exported to one drawer's file (`home`) and now stands only in another's."""
     there = drawers.context.find(UUID(str(entry.id)))
-    if (there is None or (there.room, there.drawer) != (entry.room, entry.drawer)) and drawers.has(entry):
+    if (there is None or (there.room, there.drawer) != (entry.room, entry.drawer)) and drawers.has(
+        entry
+    ):
         result.unchanged += 1  # it was loaded before
     elif there is None or _digest(there.content) not in (exported, _digest(entry.text)):
         result.conflicts.append(_conflict(entry, exported, there))
-    elif (there.room, there.drawer) == (entry.room, entry.drawer):  # it was moved in the palace as well
+    # it was moved in the palace as well
+    elif (there.room, there.drawer) == (entry.room, entry.drawer):
         _load_text(drawers, entry, exported, result)
     elif _path(there.room, there.drawer) != home:
         result.conflicts.append(_conflict(entry, exported, there))
     elif _digest(there.content) == _digest(entry.text):
-        result.moved.append(drawers.context.move(UUID(there.id), room=entry.room, drawer=entry.drawer))
+        result.moved.append(
+            drawers.context.move(UUID(there.id), room=entry.room, drawer=entry.drawer)
+        )
     else:
         _edit(drawers, entry, result)
 
 
 def _edit(drawers: _Drawers, entry: _Text, result: Imported) -> None:
-    """File the new text first and take the old one out afterwards, so that a crash between loses nothing."""
+    """File the new text first and take the old one out afterwards, so that a crash between loses
+    nothing.
+    """
     result.edited.append(drawers.file(entry))
     drawers.context.forget(UUID(str(entry.id)))
 
@@ -354,13 +435,19 @@ def _register(root: Folder) -> dict[str, Any]:
         return {}
     file = root.path / "palace.yaml"
     text = _read(root, _REGISTER)
-    register = bounded_yaml.load(text, what=str(file), length=REGISTER_LENGTH, values=REGISTER_VALUES) or {}
+    register = (
+        bounded_yaml.load(text, what=str(file), length=REGISTER_LENGTH, values=REGISTER_VALUES)
+        or {}
+    )
     if not isinstance(register, dict) or not _is_register(register):
         raise InvalidInput(
-            f"expected {file} as an export of the palace writes it, got something else", advice="folder register"
+            f"expected {file} as an export of the palace writes it, got something else",
+            advice="folder register",
         )
     if register.get("format", FORMAT) != FORMAT:
-        raise InvalidInput(f"expected format {FORMAT} in {file}, got {register['format']!r:.80}; export again")
+        raise InvalidInput(
+            f"expected format {FORMAT} in {file}, got {register['format']!r:.80}; export again"
+        )
     return register
 
 
@@ -371,12 +458,21 @@ def _is_register(register: Mapping[str, Any]) -> bool:
         isinstance(register.get("identity", ""), str)
         and isinstance(drawers, dict)
         and all(isinstance(path, str) and isinstance(held, dict) for path, held in drawers.items())
-        and all(isinstance(part, str) for held in drawers.values() for pair in held.items() for part in pair)
+        and all(
+            isinstance(part, str)
+            for held in drawers.values()
+            for pair in held.items()
+            for part in pair
+        )
     )
 
 
-def _remove_emptied(root: Folder, register: Mapping[str, Any], exported: Mapping[str, object]) -> None:
-    """Delete the files of drawers that are empty now, as far as they are what the last export wrote."""
+def _remove_emptied(
+    root: Folder, register: Mapping[str, Any], exported: Mapping[str, object]
+) -> None:
+    """Delete the files of drawers that are empty now, as far as they are what the last export
+    wrote.
+    """
     for path, held in register.get("drawers", {}).items():
         parts = _parts(path)
         if path in exported or not _is_drawers_file(parts):
@@ -407,12 +503,18 @@ def _read(root: Folder, parts: Parts) -> str:
         text = root.read(parts).decode("utf-8-sig")
     except UnicodeDecodeError:
         raise InvalidInput(
-            f"expected {name} in UTF-8, got other bytes; nothing of it was imported. Save it as UTF-8"
+            f"expected {name} in UTF-8, got other bytes; nothing of it was imported. Save it as "
+            "UTF-8"
         ) from None
     except OSError as error:
-        raise InvalidInput(f"expected {name} to be a file to read, got {error.strerror or error}; remove it") from None
+        raise InvalidInput(
+            f"expected {name} to be a file to read, got {error.strerror or error}; remove it"
+        ) from None
     if "\0" in text:
-        raise InvalidInput(f"expected text in {name}, got a NUL character; nothing of it was imported. Remove it there")
+        raise InvalidInput(
+            f"expected text in {name}, got a NUL character; nothing of it was "
+            "imported. Remove it there"
+        )
     return text.replace("\r\n", "\n").replace("\r", "\n")  # as editors and git leave them
 
 

@@ -1,4 +1,6 @@
-"""Layouts: which rooms and drawers a palace has. Three are ready-made; make your own in the same way."""
+"""Layouts: which rooms and drawers a palace has. Three are ready-made; make your own in the same
+way.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +23,15 @@ class Layout:
 
     def __post_init__(self) -> None:
         if not self.rooms:
-            raise InvalidInput("expected a layout with at least one room; a palace without a layout takes any room")
+            raise InvalidInput(
+                "expected a layout with at least one room; a palace without a layout takes any room"
+            )
         named: dict[str, tuple[str, ...]] = {}
         for room, drawers in self.rooms.items():
             if isinstance(drawers, str):
-                raise InvalidInput(f"expected the drawers of {room!r} to be a list, got the string {drawers!r}")
+                raise InvalidInput(
+                    f"expected the drawers of {room!r} to be a list, got the string {drawers!r}"
+                )
             named[check_place_name(room, what="room")] = tuple(
                 check_place_name(each, what="drawer") for each in drawers
             )
@@ -37,7 +43,9 @@ class Layout:
             raise InvalidInput(f"expected one of the rooms {', '.join(self.rooms)}, got {room!r}")
         drawers = self.rooms[room]
         if drawers and drawer not in drawers:
-            raise InvalidInput(f"expected one of the drawers {', '.join(drawers)} of {room!r}, got {drawer!r}")
+            raise InvalidInput(
+                f"expected one of the drawers {', '.join(drawers)} of {room!r}, got {drawer!r}"
+            )
 
 
 def for_issue_analysis() -> Layout:
@@ -57,7 +65,12 @@ def for_health_check() -> Layout:
     """Rooms for watching systems: services, their baselines, incidents, actions."""
     return Layout(
         name="health check",
-        rooms={"services": (), "baselines": (), "incidents": ("open", "resolved"), "actions": ("done", "due")},
+        rooms={
+            "services": (),
+            "baselines": (),
+            "incidents": ("open", "resolved"),
+            "actions": ("done", "due"),
+        },
     )
 
 

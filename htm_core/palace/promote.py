@@ -1,10 +1,11 @@
-"""Promotion: the only way from a session's notes into the palace, with a reason, a summary and a row of the audit.
+"""Promotion: the only way from a session's notes into the palace, with a reason, a summary and a
+row of the audit.
 
 A fact that an agent files without a note passes the same checks.
 
-The drawer is read first. Then the embedder and the judge compare the summary with it, while no transaction is open. Then the
-drawer is locked and read again: when it has changed, all of this is repeated. So when two robots promote the same thing, one
-succeeds and the other sees it.
+The drawer is read first. Then the embedder and the judge compare the summary with it, while no
+transaction is open. Then the drawer is locked and read again: when it has changed, all of this is
+repeated. So when two robots promote the same thing, one succeeds and the other sees it.
 """
 
 from __future__ import annotations
@@ -57,7 +58,8 @@ class Duplicate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PromotionConflict:
-    """The summary was filed, and it contradicts texts of the drawer: all are kept, joined by "contradicts" relations.
+    """The summary was filed, and it contradicts texts of the drawer: all are kept, joined by
+    "contradicts" relations.
 
     `htm_core.palace.Conflict` is another name of this class.
     """
@@ -81,7 +83,9 @@ class _Request:
 
 @dataclass(frozen=True, slots=True)
 class _Comparison:
-    """A summary compared with a drawer: what it repeats and contradicts, and the ids that were in the drawer then."""
+    """A summary compared with a drawer: what it repeats and contradicts, and the ids that were in
+    the drawer then.
+    """
 
     seen: frozenset[str]
     duplicate_of: Against | None
@@ -104,19 +108,31 @@ def promote(
     source: Source | None = None,
 ) -> Promoted | Duplicate | PromotionConflict:
     """File a note's summary unless the drawer says this already; see `Palace.promote`."""
-    request = _request(context, note, room=room, drawer=drawer, reason=reason, summary=summary, source=source)
+    request = _request(
+        context, note, room=room, drawer=drawer, reason=reason, summary=summary, source=source
+    )
     with context.engine.transaction() as connection:
         placed = places.by_mention(connection, note, owners=[context.note_owner], now=request.at)
     if placed is None or placed.kind != "note":
-        raise NotFound(f"expected a note of this session that has not expired, got {note}", advice="notes")
+        raise NotFound(
+            f"expected a note of this session that has not expired, got {note}", advice="notes"
+        )
     return _judge_and_file(context, request)
 
 
 def submit(
-    context: PalaceContext, fact: str, *, room: str, drawer: str, reason: str, source: Source | None = None
+    context: PalaceContext,
+    fact: str,
+    *,
+    room: str,
+    drawer: str,
+    reason: str,
+    source: Source | None = None,
 ) -> Promoted | Duplicate | PromotionConflict:
     """File a fact by the checks of a promotion, without a note; see `Palace.submit`."""
-    request = _request(context, None, room=room, drawer=drawer, reason=reason, summary=fact, source=source)
+    request = _request(
+        context, None, room=room, drawer=drawer, reason=reason, summary=fact, source=source
+    )
     return _judge_and_file(context, request)
 
 
@@ -135,10 +151,14 @@ def _request(
     checked = check_summary(summary, what="fact" if note is None else "summary")
     why, text = context.redacted(check_reason(reason)), context.redacted(checked)
     at = context.now()
-    return _Request(note=note, room=room, drawer=drawer, reason=why, summary=text, at=at, source=source)
+    return _Request(
+        note=note, room=room, drawer=drawer, reason=why, summary=text, at=at, source=source
+    )
 
 
-def _judge_and_file(context: PalaceContext, request: _Request) -> Promoted | Duplicate | PromotionConflict:
+def _judge_and_file(
+    context: PalaceContext, request: _Request
+) -> Promoted | Duplicate | PromotionConflict:
     engine = context.engine
     for attempt in range(MAX_TRIES):
         compared = _compare_with_drawer(context, request)
@@ -147,22 +167,33 @@ def _judge_and_file(context: PalaceContext, request: _Request) -> Promoted | Dup
                 outcome: Promoted | Duplicate | PromotionConflict = _file(engine, request, compared)
             else:
                 outcome = _record_duplicate(engine, request, compared, compared.duplicate_of)
-        except _DrawerChanged:  # others file there too: each waits for another time, so that it has its turn
+        # others file there too: each waits for another time, so that it has its turn
+        except _DrawerChanged:
             time.sleep(PAUSE * min(attempt + 1, 8) * random.random())
             continue
-        engine.emit("promote", duplicate=int(compared.duplicate_of is not None), conflicts=len(compared.contradicts))
+        engine.emit(
+            "promote",
+            duplicate=int(compared.duplicate_of is not None),
+            conflicts=len(compared.contradicts),
+        )
         return outcome
     raise StorageError(
-        f"expected the drawer {request.room}/{request.drawer} to stay as it was while the summary was compared with it, but it "
+        f"expected the drawer {request.room}/{request.drawer} to stay as it was while the summary "
+        "was compared with it, but it "
         f"changed {MAX_TRIES} times; nothing was filed. Try again"
     )
 
 
 def _drawer_texts(engine: Engine, connection: Connection, request: _Request) -> list[Placed]:
     return places.list_places(
-        connection, owners=[engine.owner], kinds=("filed",), room=request.room, drawer=request.drawer, now=request.at,
+        connection,
+        owners=[engine.owner],
+        kinds=("filed",),
+        room=request.room,
+        drawer=request.drawer,
+        now=request.at,
         limit=MAX_COMPARED,
-    )  # fmt: skip
+    )
 
 
 def _compare_with_drawer(context: PalaceContext, request: _Request) -> _Comparison:
@@ -177,9 +208,14 @@ def _compare_with_drawer(context: PalaceContext, request: _Request) -> _Comparis
             comparison = Compared("same", "the same words")
         else:
             comparison = compare(
-                summary, placed.content, cosine=near, contradiction=_judged(judge, summary, placed.content)
+                summary,
+                placed.content,
+                cosine=near,
+                contradiction=_judged(judge, summary, placed.content),
             )
-        against = Against(id=placed.id, node_id=placed.node_id, content=placed.content, why=comparison.why)
+        against = Against(
+            id=placed.id, node_id=placed.node_id, content=placed.content, why=comparison.why
+        )
         if comparison.relation == "same":
             duplicate_of = duplicate_of or against
         elif comparison.relation == "contradicts":
@@ -188,7 +224,9 @@ def _compare_with_drawer(context: PalaceContext, request: _Request) -> _Comparis
         elsewhere, incomplete = _contradicted_elsewhere(context, request, judge)
         contradicts += elsewhere
         degraded = degraded or incomplete
-    return _Comparison(frozenset(each.id for each in there), duplicate_of, tuple(contradicts), degraded)
+    return _Comparison(
+        frozenset(each.id for each in there), duplicate_of, tuple(contradicts), degraded
+    )
 
 
 def _judged(judge: Judge, new: str, old: str) -> str | None:
@@ -198,7 +236,8 @@ def _judged(judge: Judge, new: str, old: str) -> str | None:
         return time_limit.ask(lambda: judge(new, old), client=("judge", id(judge)))
     except time_limit.OutOfTime as error:
         raise ModelError(
-            "expected the judge to answer within Settings.verb_timeout, but it did not; nothing was filed. Check the model "
+            "expected the judge to answer within Settings.verb_timeout, but it did not; nothing "
+            "was filed. Check the model "
             "behind it, or raise verb_timeout"
         ) from error
 
@@ -206,21 +245,39 @@ def _judged(judge: Judge, new: str, old: str) -> str | None:
 def _contradicted_elsewhere(
     context: PalaceContext, request: _Request, judge: Judge
 ) -> tuple[list[Against], str | None]:
-    """Return what the summary contradicts in other drawers, among the texts there that are nearest to it."""
+    """Return what the summary contradicts in other drawers, among the texts there that are nearest
+    to it.
+    """
     hits, degraded = context.recall(request.summary, kind="filed", limit=MAX_ELSEWHERE)
     here = (request.room, request.drawer)
-    others = [each for each, _ in hits if (each.room, each.drawer) != here and each.content != request.summary]
+    others = [
+        each
+        for each, _ in hits
+        if (each.room, each.drawer) != here and each.content != request.summary
+    ]
     judged = ((each, _judged(judge, request.summary, each.content)) for each in others)
     contradicts = [
-        Against(id=each.id, node_id=each.node_id, content=each.content, why=f"{why} ({each.room}/{each.drawer})")
+        Against(
+            id=each.id,
+            node_id=each.node_id,
+            content=each.content,
+            why=f"{why} ({each.room}/{each.drawer})",
+        )
         for each, why in judged
         if why
     ]
-    return contradicts, degraded and f"Contradictions in other drawers were looked for by words alone: {degraded}"
+    return (
+        contradicts,
+        degraded and f"Contradictions in other drawers were looked for by words alone: {degraded}",
+    )
 
 
-def _cosines(engine: Engine, summary: str, there: Sequence[Placed]) -> tuple[list[float | None], str | None]:
-    """The cosine of the summary with each text, None where it was not embedded; and a sentence when the embedder failed."""
+def _cosines(
+    engine: Engine, summary: str, there: Sequence[Placed]
+) -> tuple[list[float | None], str | None]:
+    """The cosine of the summary with each text, None where it was not embedded; and a sentence when
+    the embedder failed.
+    """
     if not there:
         return [], None
     chosen = nearest(summary, [each.content for each in there], limit=MAX_EMBEDDED)
@@ -228,32 +285,50 @@ def _cosines(engine: Engine, summary: str, there: Sequence[Placed]) -> tuple[lis
     try:
         mine, *theirs = engine.embedder.documents([summary, *(there[at].content for at in chosen)])
     except ModelError as error:
-        return cosines, f"Duplicates were looked for by words alone, since the embedder failed: {error}"
+        return (
+            cosines,
+            f"Duplicates were looked for by words alone, since the embedder failed: {error}",
+        )
     scale = engine.reading(lambda connection: nodes.cosine_scale(connection, engine.embedder.name))
     for at, other in zip(chosen, theirs, strict=True):
         cosines[at] = 1 - scale * (1 - cosine(mine, other))
     return cosines, None
 
 
-def _lock_drawer(engine: Engine, connection: Connection, request: _Request, compared: _Comparison) -> None:
-    """Lock the drawer. Raises `_DrawerChanged` when it does not hold what the summary was compared with."""
+def _lock_drawer(
+    engine: Engine, connection: Connection, request: _Request, compared: _Comparison
+) -> None:
+    """Lock the drawer. Raises `_DrawerChanged` when it does not hold what the summary was compared
+    with.
+    """
     places.lock_drawer(connection, owner=engine.owner, room=request.room, drawer=request.drawer)
     if frozenset(each.id for each in _drawer_texts(engine, connection, request)) != compared.seen:
         raise _DrawerChanged
 
 
-def _record_duplicate(engine: Engine, request: _Request, compared: _Comparison, duplicate_of: Against) -> Duplicate:
+def _record_duplicate(
+    engine: Engine, request: _Request, compared: _Comparison, duplicate_of: Against
+) -> Duplicate:
     for attempt in attempts():
         with attempt, engine.transaction() as connection:
             _lock_drawer(engine, connection, request, compared)
             if request.note is not None:
                 places.mark_promoted(connection, request.note, at=request.at)
-            decision = _record(engine, connection, request, outcome="duplicate", mention=None, against=[duplicate_of])
+            decision = _record(
+                engine,
+                connection,
+                request,
+                outcome="duplicate",
+                mention=None,
+                against=[duplicate_of],
+            )
     return Duplicate(of=duplicate_of, decision_id=str(decision))
 
 
 def _file(engine: Engine, request: _Request, compared: _Comparison) -> Promoted | PromotionConflict:
-    """Remember the summary, give it its place, relate it to what it contradicts and record the decision: one transaction."""
+    """Remember the summary, give it its place, relate it to what it contradicts and record the
+    decision: one transaction.
+    """
     contradicts = compared.contradicts
     outcome: Outcome = "conflict" if contradicts else "promoted"
     done: list[tuple[Placed, UUID]] = []  # of the last try: the engine may repeat the transaction
@@ -266,11 +341,15 @@ def _file(engine: Engine, request: _Request, compared: _Comparison) -> Promoted 
         mention, node = written[0].mention, written[0].node
         assert node is not None  # a summary is never empty, so it has a node
         where = [(request.room, request.drawer)]
-        places.insert(connection, [mention], owner=engine.owner, kind="filed", at=request.at, where=where)
+        places.insert(
+            connection, [mention], owner=engine.owner, kind="filed", at=request.at, where=where
+        )
         _relate(engine, connection, node, contradicts, weight=1.0)
         if request.note is not None:
             places.mark_promoted(connection, request.note, at=request.at)
-        decision = _record(engine, connection, request, outcome=outcome, mention=mention, against=contradicts)
+        decision = _record(
+            engine, connection, request, outcome=outcome, mention=mention, against=contradicts
+        )
         placed = places.by_mention(connection, mention, owners=[engine.owner], now=request.at)
         assert placed is not None  # it was put there just now
         done.append((placed, decision))
@@ -283,7 +362,10 @@ def _file(engine: Engine, request: _Request, compared: _Comparison) -> Promoted 
     placed, decision = done[0]
     if contradicts:
         return PromotionConflict(
-            placed=placed, contradicts=contradicts, decision_id=str(decision), degraded=compared.degraded
+            placed=placed,
+            contradicts=contradicts,
+            decision_id=str(decision),
+            degraded=compared.degraded,
         )
     return Promoted(placed=placed, decision_id=str(decision), degraded=compared.degraded)
 
@@ -294,20 +376,27 @@ def undo(context: PalaceContext, decision_id: str) -> Decision:
     for attempt in attempts():
         with attempt, engine.transaction() as connection:
             decision = _decision(engine, connection, decision_id)
-            places.lock_drawer(connection, owner=engine.owner, room=decision.room, drawer=decision.drawer)
+            places.lock_drawer(
+                connection, owner=engine.owner, room=decision.room, drawer=decision.drawer
+            )
             if decision.placed_id is None or decision.outcome == "undone":
                 raise InvalidInput(
-                    f"expected a promotion that filed something, got a decision {decision.outcome!r}; nothing to undo"
+                    "expected a promotion that filed something, got a decision "
+                    f"{decision.outcome!r}; nothing to undo"
                 )
             if places.is_undone(connection, UUID(decision.id)):
                 raise InvalidInput(
-                    f"expected a promotion that was not undone, got {decision.id}, which was undone already; nothing to do"
+                    f"expected a promotion that was not undone, got {decision.id}, which was "
+                    "undone already; nothing to do"
                 )
             mention, note = UUID(decision.placed_id), decision.note_id and UUID(decision.note_id)
             placed = places.by_mention(connection, mention, owners=[engine.owner], now=now)
             if placed is not None:
-                _relate(engine, connection, UUID(placed.node_id), decision.against, weight=0.0)  # 0 removes a relation
-            _, forgotten = places.hide(connection, [mention], owner=engine.owner, by=engine.robot, at=now)
+                # 0 removes a relation
+                _relate(engine, connection, UUID(placed.node_id), decision.against, weight=0.0)
+            _, forgotten = places.hide(
+                connection, [mention], owner=engine.owner, by=engine.robot, at=now
+            )
             if note:
                 places.mark_promoted(connection, note, at=None)
             request = _Request(
@@ -319,31 +408,54 @@ def undo(context: PalaceContext, decision_id: str) -> Decision:
                 at=now,
             )
             undone = _record(
-                engine, connection, request, outcome="undone", mention=mention, against=(), undoes=UUID(decision.id)
+                engine,
+                connection,
+                request,
+                outcome="undone",
+                mention=mention,
+                against=(),
+                undoes=UUID(decision.id),
             )
             row = places.decisions(connection, owner=engine.owner, limit=1, id=undone)[0]
     context.drop(forgotten)
     return decision_of(row)
 
 
-def _relate(engine: Engine, connection: Connection, node: UUID, against: Sequence[Against], *, weight: float) -> None:
+def _relate(
+    engine: Engine, connection: Connection, node: UUID, against: Sequence[Against], *, weight: float
+) -> None:
     """Join a node by "contradicts" relations to what it contradicts; a weight of 0 removes them."""
     for other in against:
         if node != UUID(other.node_id):
-            relations.link(connection, node, UUID(other.node_id), kind="contradicts", weight=weight, owner=engine.owner)
+            relations.link(
+                connection,
+                node,
+                UUID(other.node_id),
+                kind="contradicts",
+                weight=weight,
+                owner=engine.owner,
+            )
 
 
 def _record(
-    engine: Engine, connection: Connection, request: _Request, *, outcome: Outcome, mention: UUID | None,
-    against: Sequence[Against], undoes: UUID | None = None,
-) -> UUID:  # fmt: skip
+    engine: Engine,
+    connection: Connection,
+    request: _Request,
+    *,
+    outcome: Outcome,
+    mention: UUID | None,
+    against: Sequence[Against],
+    undoes: UUID | None = None,
+) -> UUID:
     """Write a decision into the audit, and return its id."""
     decision = new_id()
     row = {
-        "id": decision, "note": request.note, "mention": mention, "room": request.room, "drawer": request.drawer,
-        "reason": request.reason, "summary": request.summary, "outcome": outcome,
+        "id": decision, "note": request.note, "mention": mention, "room": request.room,
+        "drawer": request.drawer, "reason": request.reason, "summary": request.summary,
+        "outcome": outcome,
         "against": [{"id": e.id, "node_id": e.node_id, "content": e.content, "why": e.why} for e in against],
-        "undoes": undoes, "owner": engine.owner, "robot": engine.robot, "session": engine.session or "", "at": request.at,
+        "undoes": undoes, "owner": engine.owner, "robot": engine.robot,
+        "session": engine.session or "", "at": request.at,
     }  # fmt: skip
     places.add_decision(connection, row)
     return decision
@@ -353,7 +465,9 @@ def _decision(engine: Engine, connection: Connection, decision_id: str) -> Decis
     try:
         known = UUID(decision_id)
     except ValueError:
-        raise InvalidInput(f"expected the id of a decision, got {decision_id!r:.80}", advice="decisions") from None
+        raise InvalidInput(
+            f"expected the id of a decision, got {decision_id!r:.80}", advice="decisions"
+        ) from None
     rows = places.decisions(connection, owner=engine.owner, limit=1, id=known)
     if not rows:
         raise NotFound(f"expected a decision of this owner, got {decision_id}", advice="decisions")

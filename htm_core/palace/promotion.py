@@ -18,7 +18,8 @@ from .raw_output import raw_output
 
 MAX_SUMMARY_LENGTH = 1_200  # characters: a longer text is not a summary
 MAX_REASON_LENGTH = 1_000
-# Two texts that do not contradict each other say the same from this cosine on, or from this share of common words on.
+# Two texts that do not contradict each other say the same from this cosine on, or from this share
+# of common words on.
 MIN_COSINE_OF_DUPLICATES = 0.95
 MIN_COMMON_WORDS_OF_DUPLICATES = 0.9
 
@@ -29,7 +30,21 @@ _STOP_WORDS = words("""
 """)
 _NEGATIONS = words("""not no never none nobody nothing neither nor without cannot stopped quit dislikes hates refuses false wrong
     unlike failed fails disabled off""")
-_COUNTING = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+_COUNTING = (
+    "zero",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+)
 _NUMBER_WORDS = {name: str(value) for value, name in enumerate(_COUNTING)}
 
 
@@ -42,33 +57,47 @@ class Compared:
 
 
 def check_summary(summary: object, *, what: str = "summary") -> str:
-    """The summary, stripped. Raises `InvalidInput` when it is empty or too long, or looks like raw tool output.
+    """The summary, stripped. Raises `InvalidInput` when it is empty or too long, or looks like raw
+    tool output.
 
     `what` is how the error calls it: "summary", or "fact" where there is no note that it sums up.
     """
-    text = _some_text(summary, what=what, longest=MAX_SUMMARY_LENGTH, instead="say in a sentence what was learned")
+    text = _some_text(
+        summary, what=what, longest=MAX_SUMMARY_LENGTH, instead="say in a sentence what was learned"
+    )
     if raw := raw_output(text):
-        raise InvalidInput(f"expected a {what} in words, got what looks like {raw}; say in a sentence what was learned")
+        raise InvalidInput(
+            f"expected a {what} in words, got what looks like {raw}; say in a "
+            "sentence what was learned"
+        )
     return text
 
 
 def check_reason(reason: object) -> str:
     """The reason, stripped. Raises `InvalidInput` when it is empty or too long."""
-    return _some_text(reason, what="reason", longest=MAX_REASON_LENGTH, instead="say why it is worth keeping for good")
+    return _some_text(
+        reason,
+        what="reason",
+        longest=MAX_REASON_LENGTH,
+        instead="say why it is worth keeping for good",
+    )
 
 
 def _some_text(text: object, *, what: str, longest: int, instead: str) -> str:
     if not isinstance(text, str) or not text.strip():
         raise InvalidInput(f"expected a {what}, got {text!r:.80}; {instead}")
     if len(text) > longest:
-        raise InvalidInput(f"expected a {what} of at most {longest:,} characters, got {len(text):,}; shorten it")
+        raise InvalidInput(
+            f"expected a {what} of at most {longest:,} characters, got {len(text):,}; shorten it"
+        )
     return check_characters(text.strip(), what=what)
 
 
 def compare(new: str, old: str, *, cosine: float | None, contradiction: str | None) -> Compared:
     """Return the relation of a new text to an old one.
 
-    `cosine` is None when the texts were not embedded; `contradiction` is why the judge thinks that they contradict each other.
+    `cosine` is None when the texts were not embedded; `contradiction` is why the judge thinks that
+    they contradict each other.
     """
     if _normalized(new) == _normalized(old):
         return Compared("same", "the same words")
@@ -104,7 +133,9 @@ def _words(text: str) -> set[str]:
 
 
 def _content(text: str) -> set[str]:
-    """The words that say what a text is about: no stop words, numbers or negations, and plurals without their s."""
+    """The words that say what a text is about: no stop words, numbers or negations, and plurals
+    without their s.
+    """
     stems = {
         _stem(word)
         for word in _words(text)
@@ -119,7 +150,9 @@ def _stem(word: str) -> str:
 
 
 def _numbers(text: str) -> set[str]:
-    numbers = {number.replace(",", "").rstrip(".") for number in re.findall(r"\d[\d,]*(?:[.:]\d+)*", text)}
+    numbers = {
+        number.replace(",", "").rstrip(".") for number in re.findall(r"\d[\d,]*(?:[.:]\d+)*", text)
+    }
     return numbers | {_NUMBER_WORDS[word] for word in _words(text) if word in _NUMBER_WORDS}
 
 

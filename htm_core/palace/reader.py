@@ -1,4 +1,6 @@
-"""A reader of evidence: a model, or any callable, that reads what was found and says whether it answers the question."""
+"""A reader of evidence: a model, or any callable, that reads what was found and says whether it
+answers the question.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,8 @@ from ..models.chat_models import is_chat_model
 from ..models.structured import structured
 from ..text.fence import Fence, escape, indented, new_token
 
-# (question, texts) -> True, or a reason, when they answer it; False when they do not; None when the reader cannot say.
+# (question, texts) -> True, or a reason, when they answer it; False when they do not; None when the
+# reader cannot say.
 Reader: TypeAlias = Callable[[str, Sequence[str]], bool | str | None]
 
 MAX_TEXT_LENGTH = 4_000  # characters of one text that a model is shown
@@ -32,10 +35,12 @@ class Reading(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class ChatReader:
-    """A reader that asks a model: `Enforcer(palace, reader=ChatReader(model))`, or simply `reader=model`.
+    """A reader that asks a model: `Enforcer(palace, reader=ChatReader(model))`, or simply
+    `reader=model`.
 
-    `model` is a LangChain chat model with `with_structured_output`, or a LlamaIndex LLM. `instructions` is its system prompt.
-    Each text is cut to 4,000 characters, and each layer with evidence is one call.
+    `model` is a LangChain chat model with `with_structured_output`, or a LlamaIndex LLM.
+    `instructions` is its system prompt. Each text is cut to 4,000 characters, and each layer with
+    evidence is one call.
     """
 
     model: Any
@@ -47,37 +52,48 @@ class ChatReader:
         Raises `ModelError` when the model fails or does not answer in its schema.
         """
         token = new_token()
-        shown = [f"[{number}] {indented(text[:MAX_TEXT_LENGTH])}" for number, text in enumerate(texts, 1)]
-        asked = "\n".join([
-            Fence("question", token).enclose(escape(question[:MAX_TEXT_LENGTH])), Fence("texts", token).enclose(*shown)
-        ])  # fmt: skip
+        shown = [
+            f"[{number}] {indented(text[:MAX_TEXT_LENGTH])}" for number, text in enumerate(texts, 1)
+        ]
+        asked = "\n".join(
+            [
+                Fence("question", token).enclose(escape(question[:MAX_TEXT_LENGTH])),
+                Fence("texts", token).enclose(*shown),
+            ]
+        )
         try:
             reading = Reading.model_validate(
                 structured(self.model, Reading, self.instructions, asked), from_attributes=True
             )
         except Exception as error:
             raise ModelError(
-                f"the reader failed: {type(error).__name__}: {error}. Make sure that the model runs and answers in its schema"
+                f"the reader failed: {type(error).__name__}: {error}. Make sure that the model "
+                "runs and answers in its schema"
             ) from error
         return (reading.why.strip() or True) if reading.answers else False
 
 
 def resolve_reader(reader: Any) -> Reader | None:
-    """The reader that was given: a callable as it is, a model as a `ChatReader`. Raises `InvalidInput` for anything else."""
+    """The reader that was given: a callable as it is, a model as a `ChatReader`. Raises
+    `InvalidInput` for anything else.
+    """
     if reader is None:
         return None
     if is_chat_model(reader):
         return ChatReader(reader)
     if not callable(reader):
         raise InvalidInput(
-            "expected reader to be a chat model of LangChain, an LLM of LlamaIndex, or a callable (question, texts) -> bool, a "
+            "expected reader to be a chat model of LangChain, an LLM of LlamaIndex, or a callable "
+            "(question, texts) -> bool, a "
             f"reason or None, got {type(reader).__name__}"
         )
     return reader  # type: ignore[no-any-return]
 
 
 def read(reader: Reader, question: str, texts: Sequence[str]) -> bool | str | None:
-    """Return what a reader says. Raises `ModelError` when it fails, or answers anything but a bool, a text or None."""
+    """Return what a reader says. Raises `ModelError` when it fails, or answers anything but a bool,
+    a text or None.
+    """
     try:
         answer = time_limit.ask(lambda: reader(question, texts), client=("reader", id(reader)))
     except ModelError:
@@ -85,5 +101,7 @@ def read(reader: Reader, question: str, texts: Sequence[str]) -> bool | str | No
     except Exception as error:
         raise ModelError(f"the reader failed: {type(error).__name__}: {error}") from error
     if answer is not None and not isinstance(answer, bool | str):
-        raise ModelError(f"the reader answered {type(answer).__name__}, not a bool, a reason or None")
+        raise ModelError(
+            f"the reader answered {type(answer).__name__}, not a bool, a reason or None"
+        )
     return answer

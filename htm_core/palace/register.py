@@ -1,4 +1,6 @@
-"""Registering all that a fetcher lists: what is new gets its place, and what has a new title gets it instead of the former."""
+"""Registering all that a fetcher lists: what is new gets its place, and what has a new title gets
+it instead of the former.
+"""
 
 from __future__ import annotations
 
@@ -25,8 +27,8 @@ WRITTEN_AT_ONCE = 200  # artifacts of one transaction
 class Registered:
     """The result of reading a fetcher's list.
 
-    `listed` is how many things it has, `added` how many of them are new artifacts, `renamed` how many are about something else now.
-    `complete` is False when there are more than the limit.
+    `listed` is how many things it has, `added` how many of them are new artifacts, `renamed` how
+    many are about something else now. `complete` is False when there are more than the limit.
     """
 
     listed: int = 0
@@ -36,36 +38,54 @@ class Registered:
 
 
 def register(
-    context: PalaceContext, fetcher: Fetcher, *, listing: bool, limit: int, timeout: float, cache: float, listing_timeout: float
-) -> Registered:  # fmt: skip
+    context: PalaceContext,
+    fetcher: Fetcher,
+    *,
+    listing: bool,
+    limit: int,
+    timeout: float,
+    cache: float,
+    listing_timeout: float,
+) -> Registered:
     """Give the palace a fetcher, and each thing that it lists a place."""
     if not isinstance(fetcher, Fetcher) or not isinstance(fetcher.name, str) or not fetcher.name:
         raise InvalidInput(
-            "expected a fetcher with name, covers(uri), listing(limit) and a call with a uri, such as GiteaFetcher, got "
+            "expected a fetcher with name, covers(uri), listing(limit) and a call with a uri, "
+            "such as GiteaFetcher, got "
             f"{type(fetcher).__name__}; a function is registered with Palace.artifact(uri, fetch=…)"
         )
     if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_LISTED:
-        raise InvalidInput(f"expected limit to be a whole number from 1 to {MAX_LISTED:,}, got {limit!r}")
+        raise InvalidInput(
+            f"expected limit to be a whole number from 1 to {MAX_LISTED:,}, got {limit!r}"
+        )
     seconds = check_seconds(listing_timeout, what="listing_timeout", at_least=1e-3)
     owner = context.memory.tenant, context.engine.owner
     if not listing:
         context.sources.add_fetcher(fetcher, owner=owner, timeout=timeout, cache=cache)
         return Registered()
     with time_limit.uncounted():  # it has a time-out of its own
-        listed = in_its_time(lambda: list(islice(fetcher.listing(limit + 1), limit + 1)), seconds) or []
+        listed = (
+            in_its_time(lambda: list(islice(fetcher.listing(limit + 1), limit + 1)), seconds) or []
+        )
     things = _checked(fetcher, listed[:limit])
     context.sources.add_fetcher(fetcher, owner=owner, timeout=timeout, cache=cache, uris=things)
     time_limit.restart()
     added, renamed = _write(context, fetcher, things)
-    return Registered(listed=len(things), added=added, renamed=renamed, complete=len(listed) <= limit)
+    return Registered(
+        listed=len(things), added=added, renamed=renamed, complete=len(listed) <= limit
+    )
 
 
 def _checked(fetcher: Fetcher, listed: list[Listed]) -> dict[str, str]:
-    """Return what each listed thing is about, by its uri: each once, and only what the fetcher can fetch."""
+    """Return what each listed thing is about, by its uri: each once, and only what the fetcher can
+    fetch.
+    """
     things = dict[str, str]()
     for thing in listed:
         if not isinstance(thing, Listed) or not isinstance(thing.about, str):
-            raise FetchFailed(f"expected the fetcher to list Listed(uri, about), got {type(thing).__name__}")
+            raise FetchFailed(
+                f"expected the fetcher to list Listed(uri, about), got {type(thing).__name__}"
+            )
         if not fetcher.covers(check_uri(thing.uri)):
             raise FetchFailed(f"the fetcher lists {thing.uri!r:.300}, which it does not cover")
         about = "".join(char for char in " ".join(thing.about.split()) if char.isprintable())
@@ -74,7 +94,9 @@ def _checked(fetcher: Fetcher, listed: list[Listed]) -> dict[str, str]:
 
 
 def _write(context: PalaceContext, fetcher: Fetcher, things: dict[str, str]) -> tuple[int, int]:
-    """Give what is new its place, and take away the former place of what has another title; how many of each."""
+    """Give what is new its place, and take away the former place of what has another title; how
+    many of each.
+    """
     former: dict[str, list[Placed]] = {}
     for artifact in context.look("artifact", limit=None):
         if artifact.owner == context.engine.owner and artifact.uri in things:
@@ -89,7 +111,9 @@ def _write(context: PalaceContext, fetcher: Fetcher, things: dict[str, str]) -> 
     renamed = 0
     for uris in _batches(new):
         drafts = [_draft(fetcher, uri, things[uri]) for uri in uris]
-        context.place(drafts, kind="artifact", uris=uris, facts=[{"about": things[uri]} for uri in uris])
+        context.place(
+            drafts, kind="artifact", uris=uris, facts=[{"about": things[uri]} for uri in uris]
+        )
         for artifact in (old for uri in uris for old in former.get(uri, ())):
             context.forget(UUID(artifact.id))
         renamed += sum(uri in former for uri in uris)

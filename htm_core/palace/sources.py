@@ -1,7 +1,8 @@
-"""Artifacts: a source is asked for the actual thing within a time limit, and its answer is cached for a while.
+"""Artifacts: a source is asked for the actual thing within a time limit, and its answer is cached
+for a while.
 
-A fetcher works for whoever registered it, since it may hold their key: what two users call by one uri are two sources, and the
-answers of one are never the other's.
+A fetcher works for whoever registered it, since it may hold their key: what two users call by one
+uri are two sources, and the answers of one are never the other's.
 """
 
 from __future__ import annotations
@@ -37,7 +38,9 @@ class FetchFailed(HTMError):
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A thing that a fetcher can fetch: its `uri`, and in a few words what it is `about`, by which a question finds it."""
+    """A thing that a fetcher can fetch: its `uri`, and in a few words what it is `about`, by which
+    a question finds it.
+    """
 
     uri: str
     about: str = ""
@@ -45,9 +48,11 @@ class Listed:
 
 @runtime_checkable
 class Fetcher(Protocol):
-    """A source of many artifacts, for `Palace.register`. Calling it with a uri answers its text, or None: it is a `Fetch`.
+    """A source of many artifacts, for `Palace.register`. Calling it with a uri answers its text, or
+    None: it is a `Fetch`.
 
-    `name` tells it from others of the same palace: a fetcher of the same name takes the other's place.
+    `name` tells it from others of the same palace: a fetcher of the same name takes the other's
+    place.
     """
 
     @property
@@ -61,19 +66,25 @@ class Fetcher(Protocol):
         """True if a uri is one of this fetcher's. It asks nobody."""
 
     def listing(self, limit: int, /) -> Iterable[Listed]:
-        """List what there is, the newest first where it is known; no more than `limit` of them are read."""
+        """List what there is, the newest first where it is known; no more than `limit` of them are
+        read.
+        """
 
 
 @runtime_checkable
 class Asked(Protocol):
-    """A fetcher whose answer depends on the question, as a retriever's does: a palace then calls this instead."""
+    """A fetcher whose answer depends on the question, as a retriever's does: a palace then calls
+    this instead.
+    """
 
     def ask(self, uri: str, question: str, /) -> str | None:
         """Return what the source has for a question; None when there is nothing."""
 
 
 def time_left(at_most: float) -> float:
-    """Seconds that a fetch may still take: those that the palace waits, and `at_most` so many. 0 when they are over."""
+    """Seconds that a fetch may still take: those that the palace waits, and `at_most` so many. 0
+    when they are over.
+    """
     ends = _ends.get()
     return at_most if ends is None else max(0.0, min(at_most, ends - time.monotonic()))
 
@@ -102,35 +113,51 @@ class Sources:
         self._lock = threading.Lock()
 
     def add(self, uri: str, fetch: Fetch, *, owner: Owner, timeout: float, cache: float) -> None:
-        """Add a source of an owner. One of theirs with the same uri is replaced, and its cached answer is dropped."""
+        """Add a source of an owner. One of theirs with the same uri is replaced, and its cached
+        answer is dropped.
+        """
         check_uri(uri)
         if not callable(fetch):
-            raise InvalidInput(f"expected fetch to be a callable (uri) -> text or None, got {type(fetch).__name__}")
+            raise InvalidInput(
+                f"expected fetch to be a callable (uri) -> text or None, got {type(fetch).__name__}"
+            )
         if isinstance(fetch, Fetcher) and not fetch.covers(uri):
-            raise InvalidInput(f"expected a uri of the fetcher {fetch.name!r:.200}, got {uri!r:.200}")
+            raise InvalidInput(
+                f"expected a uri of the fetcher {fetch.name!r:.200}, got {uri!r:.200}"
+            )
         source = _source(fetch, timeout, cache)
         with self._lock:
             self._sources[owner, uri] = source
 
     def add_fetcher(
-        self, fetcher: Fetcher, *, owner: Owner, timeout: float, cache: float, uris: Iterable[str] = ()
+        self,
+        fetcher: Fetcher,
+        *,
+        owner: Owner,
+        timeout: float,
+        cache: float,
+        uris: Iterable[str] = (),
     ) -> None:
-        """Add a fetcher of an owner: for these uris, and for each other one that it covers and that has no source of its own."""
+        """Add a fetcher of an owner: for these uris, and for each other one that it covers and that
+        has no source of its own.
+        """
         source = _source(fetcher, timeout, cache)
         with self._lock:
             self._fetchers[owner, fetcher.name] = fetcher, source
             self._sources.update({(owner, uri): source for uri in uris})
 
     def fetch(self, uri: str, *, owner: Owner, question: str = "") -> str | None:
-        """Return what an owner's source answers, maybe from the cache; None when there is no such thing.
+        """Return what an owner's source answers, maybe from the cache; None when there is no such
+        thing.
 
-        `question` is for a source whose answer depends on it. Raises `FetchFailed` when it has no fetcher in this process,
-        fails, answers no text, or takes longer than its time.
+        `question` is for a source whose answer depends on it. Raises `FetchFailed` when it has no
+        fetcher in this process, fails, answers no text, or takes longer than its time.
         """
         source = self._find(uri, owner)
         if source is None:
             raise FetchFailed(
-                "it has no fetcher in this process; register it again with Palace.artifact(uri, fetch=…) or "
+                "it has no fetcher in this process; register it again with Palace.artifact(uri, "
+                "fetch=…) or "
                 "Palace.register(fetcher); on the command line, name it with --source"
             )
         asked = source.fetch if isinstance(source.fetch, Asked) else None
@@ -139,7 +166,11 @@ class Sources:
             cached = self._cached.get(key)
         if cached is not None and cached.source is source and time.monotonic() < cached.until:
             return cached.answer
-        answer = _text(in_its_time(lambda: asked.ask(uri, question) if asked else source.fetch(uri), source.timeout))
+        answer = _text(
+            in_its_time(
+                lambda: asked.ask(uri, question) if asked else source.fetch(uri), source.timeout
+            )
+        )
         if source.cache and self._find(uri, owner) is source:
             with self._lock:
                 self._cached[key] = _Cached(source, time.monotonic() + source.cache, answer)
@@ -149,19 +180,24 @@ class Sources:
         with self._lock:
             source = self._sources.get((owner, uri))
             fetchers = [pair for (whose, _), pair in self._fetchers.items() if whose == owner]
-        return source or next((each for fetcher, each in reversed(fetchers) if fetcher.covers(uri)), None)
+        return source or next(
+            (each for fetcher, each in reversed(fetchers) if fetcher.covers(uri)), None
+        )
 
 
 def check_uri(uri: object) -> str:
     """The uri of an artifact; raises `InvalidInput`."""
     if not isinstance(uri, str) or not uri.strip() or len(uri) > MAX_URI_LENGTH:
-        raise InvalidInput(f"expected uri to be a text of at most {MAX_URI_LENGTH:,} characters, got {uri!r:.80}")
+        raise InvalidInput(
+            f"expected uri to be a text of at most {MAX_URI_LENGTH:,} characters, got {uri!r:.80}"
+        )
     check_characters(uri, what="uri")
     return uri
 
 
 def in_its_time(work: Callable[[], T], timeout: float) -> T | None:
-    """Call a fetcher in a thread of its own and wait for its time-out; one that takes longer is left to end by itself.
+    """Call a fetcher in a thread of its own and wait for its time-out; one that takes longer is
+    left to end by itself.
 
     None when there is no such thing. Raises `FetchFailed` when it fails, or takes longer.
     """
@@ -183,7 +219,9 @@ def in_its_time(work: Callable[[], T], timeout: float) -> T | None:
     if errors and isinstance(errors[0], FetchFailed):
         raise errors[0]
     if errors:
-        raise FetchFailed(f"its fetcher failed with {type(errors[0]).__name__}: {errors[0]}") from errors[0]
+        raise FetchFailed(
+            f"its fetcher failed with {type(errors[0]).__name__}: {errors[0]}"
+        ) from errors[0]
     if not answers:
         raise FetchFailed(f"its fetcher did not answer within {timeout:g} s")
     return answers[0]
@@ -199,7 +237,9 @@ def check_seconds(value: object, *, what: str, at_least: float) -> float:
 
 def _source(fetch: Fetch, timeout: float, cache: float) -> _Source:
     return _Source(
-        fetch, check_seconds(timeout, what="timeout", at_least=1e-3), check_seconds(cache, what="cache", at_least=0.0)
+        fetch,
+        check_seconds(timeout, what="timeout", at_least=1e-3),
+        check_seconds(cache, what="cache", at_least=0.0),
     )
 
 

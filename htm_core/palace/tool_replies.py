@@ -14,16 +14,18 @@ from .wake import TAG, WARNING
 MAX_SHOWN = 20  # filed texts, and as many notes
 BY: Source = "assistant"  # whose words a model's tools bring, whatever they say
 NO_PALACE = (
-    "Nothing is filed in the palace yet, and nothing is noted in this session, so it cannot say anything. That is no answer: "
+    "Nothing is filed in the palace yet, and nothing is noted in this session, so it cannot say "
+    "anything. That is no answer: "
     "look up what was said before with recall."
 )
 
 
 class PalaceToolReplies:
-    """A palace for a model: each verb acts and replies with a sentence. The caller decides which palace it is.
+    """A palace for a model: each verb acts and replies with a sentence. The caller decides which
+    palace it is.
 
-    `TOOLS` holds the description of each tool, and `ARGUMENTS` the description of each argument, as a model reads them.
-    `htm_core.palace.Hands` is another name of this class.
+    `TOOLS` holds the description of each tool, and `ARGUMENTS` the description of each argument, as
+    a model reads them. `htm_core.palace.Hands` is another name of this class.
     """
 
     TOOLS: ClassVar[Mapping[str, str]] = {
@@ -39,7 +41,8 @@ class PalaceToolReplies:
         "drawer": "The drawer of the room: one topic, such as a project's or a person's name.",
         "reason": "Why it is worth keeping for good.",
         "summary": "What was learned, in a sentence of your own; never raw output of a tool.",
-        "fact": "One fact, as a sentence that can be understood by itself; never raw output of a tool.",
+        "fact": "One fact, as a sentence that can be understood by itself; never raw output of a "
+        "tool.",
         "only_room": "Only this room; leave out for all, and this session's notes.",
         "only_drawer": "Only this drawer.",
     }
@@ -54,12 +57,18 @@ class PalaceToolReplies:
     def promote(self, note_id: str, *, room: str, drawer: str, reason: str, summary: str) -> str:
         """Promote a note. The reply names a duplicate, or what the summary contradicts."""
         id = note_id.strip().strip("[]")
-        done = self.palace.promote(id, room=room, drawer=drawer, reason=reason, summary=summary, source=BY)
+        done = self.palace.promote(
+            id, room=room, drawer=drawer, reason=reason, summary=summary, source=BY
+        )
         return _outcome(done)
 
     def file(self, content: str, *, room: str, drawer: str, reason: str = "") -> str:
-        """File a fact, by the checks of a promotion: a reason is needed. The reply names a duplicate or a contradiction."""
-        return _outcome(self.palace.submit(content, room=room, drawer=drawer, reason=reason, source=BY))
+        """File a fact, by the checks of a promotion: a reason is needed. The reply names a
+        duplicate or a contradiction.
+        """
+        return _outcome(
+            self.palace.submit(content, room=room, drawer=drawer, reason=reason, source=BY)
+        )
 
     def look(self, *, room: str | None = None, drawer: str | None = None) -> str:
         """List what is filed, one line each; without a room also this session's notes."""
@@ -85,7 +94,9 @@ def _outcome(outcome: Promoted | Duplicate | PromotionConflict) -> str:
     filed = f"Filed in {place if is_slug(place) else 'the drawer'} [{outcome.placed.id}]"
     if isinstance(outcome, Promoted):
         return f"{filed}."
-    others = "; ".join(f"{one_line(each.content)} ({source(each.why)})" for each in outcome.contradicts)
+    others = "; ".join(
+        f"{one_line(each.content)} ({source(each.why)})" for each in outcome.contradicts
+    )
     return f"{filed}, but it contradicts: {_fence().enclose_inline(others)}"
 
 

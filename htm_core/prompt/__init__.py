@@ -1,1 +1,3 @@
-"""Shared work of both adapters: the window, the recalled block, a turn's deadline, tools, filters."""
+"""Shared work of both adapters: the window, the recalled block, a turn's deadline,
+tools, filters.
+"""

@@ -1,7 +1,8 @@
 """The filters of a recall: those set when a component is made, and those of one of its runs.
 
-A run can only narrow what the component was made with. Its `where` holds beside the component's, and so do its tags, its sources
-and its least trust; its times and its limit take the place of the component's.
+A run can only narrow what the component was made with. Its `where` holds beside the component's,
+and so do its tags, its sources and its least trust; its times and its limit take the place of the
+component's.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from ..timeframes import parse
 from .messages import safe_repr
 
 __all__ = [
-    "LARGEST_LIMIT", "NAMES", "Choices", "MemoryFilters", "PromptFilters", "RecallFilters", "TimeframeLike", "check_choices",
+    "LARGEST_LIMIT", "NAMES", "Choices", "MemoryFilters", "PromptFilters", "RecallFilters",
+    "TimeframeLike", "check_choices",
 ]  # fmt: skip
 
 # What a run may choose, by the names that it has everywhere.
@@ -33,10 +35,11 @@ LARGEST_LIMIT = 1_000
 class PromptFilters(MemoryFilters, total=False):
     """Filters of what a prompt shows:
 
-    - `min_score`: the lowest score, from 0 (the default) to 1, of a passage that is shown. What is shown and how much of it goes by
-      relevance: see docs/why/reader.md.
-    - `min_trust`: the lowest trust, from 0 (the default) to 4, of what is shown: 1 leaves out pages of the web, 2 results of tools,
-      too, 3 files and imports, 4 all but the user's own words. What comes from outside is marked in any case.
+    - `min_score`: the lowest score, from 0 (the default) to 1, of a passage that is shown. What is
+      shown and how much of it goes by relevance: see docs/why/reader.md.
+    - `min_trust`: the lowest trust, from 0 (the default) to 4, of what is shown: 1 leaves out pages
+      of the web, 2 results of tools, too, 3 files and imports, 4 all but the user's own words. What
+      comes from outside is marked in any case.
 
     and those of `MemoryFilters`.
     """
@@ -47,7 +50,9 @@ class PromptFilters(MemoryFilters, total=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choices:
-    """Filters and limit of a recall; the fields are the arguments of `Memory.recall`. Make one with `check_choices`."""
+    """Filters and limit of a recall; the fields are the arguments of `Memory.recall`. Make one with
+    `check_choices`.
+    """
 
     limit: int
     where: Mapping[str, Any] | None = None
@@ -76,13 +81,18 @@ class Choices:
             as_of=checked.as_of or self.as_of,
             valid_at=checked.valid_at or self.valid_at,
             sources=_of_both(self.sources, checked.sources),
-            min_trust=max((each for each in (self.min_trust, checked.min_trust) if each is not None), default=None),
+            min_trust=max(
+                (each for each in (self.min_trust, checked.min_trust) if each is not None),
+                default=None,
+            ),
         )
 
     def filters(self) -> RecallFilters:
         """All but the limit, as arguments of `Memory.recall`."""
         filters = {name: getattr(self, name) for name in RecallFilters.__annotations__}
-        return cast(RecallFilters, {name: value for name, value in filters.items() if value is not None})
+        return cast(
+            RecallFilters, {name: value for name, value in filters.items() if value is not None}
+        )
 
 
 def check_choices(
@@ -97,14 +107,17 @@ def check_choices(
     min_trust: int | None = None,
     least: int = 0,
 ) -> Choices:
-    """The choices, checked where they are given rather than when somebody asks something; `limit` is from `least` to 1,000.
+    """The choices, checked where they are given rather than when somebody asks something; `limit`
+    is from `least` to 1,000.
 
-    An empty filter is none. A time may be one in ISO 8601 too, since a run's configuration may be JSON.
+    An empty filter is none. A time may be one in ISO 8601 too, since a run's configuration may be
+    JSON.
     Raises `InvalidInput` for what recall would refuse. Relative times are read anew by each recall.
     """
     if isinstance(limit, bool) or not isinstance(limit, int) or not least <= limit <= LARGEST_LIMIT:
         raise InvalidInput(
-            f"expected limit to be a whole number from {least} to {LARGEST_LIMIT:,}, got {safe_repr(limit):.80}"
+            f"expected limit to be a whole number from {least} to {LARGEST_LIMIT:,}, got "
+            f"{safe_repr(limit):.80}"
         )
     compile_where(where)
     if timeframe != "auto":
@@ -129,7 +142,8 @@ def _checked_time(time: datetime | str | None, *, what: str) -> datetime | None:
             time = datetime.fromisoformat(time)
         except ValueError:
             raise InvalidInput(
-                f"expected {what} to be a datetime, or one in ISO 8601 such as 2026-05-01T12:00:00Z, got {time!r:.80}"
+                f"expected {what} to be a datetime, or one in ISO 8601 such as "
+                f"2026-05-01T12:00:00Z, got {time!r:.80}"
             ) from None
     return None if time is None else check_time(time, what=what)
 
@@ -147,7 +161,9 @@ def _checked_tags(tags: Sequence[str] | None) -> tuple[str, ...] | None:
     if tags is None:
         return None
     if isinstance(tags, str | bytes) or not isinstance(tags, Sequence | set | frozenset):
-        raise InvalidInput(f"expected tags to be a list of tags such as ['work:api'], got {safe_repr(tags):.80}")
+        raise InvalidInput(
+            f"expected tags to be a list of tags such as ['work:api'], got {safe_repr(tags):.80}"
+        )
     return normalize_all(list(_texts(tags))) or None
 
 
@@ -158,5 +174,7 @@ def _texts(tags: Sequence[Any]) -> Iterator[str]:
         yield tag
 
 
-def _both(first: Mapping[str, Any] | None, second: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+def _both(
+    first: Mapping[str, Any] | None, second: Mapping[str, Any] | None
+) -> Mapping[str, Any] | None:
     return {"$and": [first, second]} if first and second else first or second

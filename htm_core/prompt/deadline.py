@@ -1,9 +1,11 @@
 """Time limits of memory in a turn, and the breaker that leaves it out of turns for a while.
 
-A turn reads and writes its memory in several steps. What is said is kept whatever it costs, as long as the database answers: only
-waiting for an answer that does not come has a limit, and recall a budget of its own. After a failure by time or connection a
-breaker opens: the next turns do without memory at once, until one step is let through and finds it well. A step that was late while
-others had their answers opens none, nor does one that had less than its fair time: many at once make memory slow, and not silent.
+A turn reads and writes its memory in several steps. What is said is kept whatever it costs, as long
+as the database answers: only waiting for an answer that does not come has a limit, and recall a
+budget of its own. After a failure by time or connection a breaker opens: the next turns do without
+memory at once, until one step is let through and finds it well. A step that was late while others
+had their answers opens none, nor does one that had less than its fair time: many at once make
+memory slow, and not silent.
 """
 
 from __future__ import annotations
@@ -24,8 +26,8 @@ from ..memory.memory import Memory
 
 T = TypeVar("T")
 Clock = Callable[[], float]
-# What a step does: "log" reads or writes what was said; "recall" also needs the embedding model; "model" asks a chat model, whose
-# time `Settings.verb_timeout` limits and not the turn.
+# What a step does: "log" reads or writes what was said; "recall" also needs the embedding model;
+# "model" asks a chat model, whose time `Settings.verb_timeout` limits and not the turn.
 Step = Literal["log", "recall", "model"]
 
 _log = logging.getLogger("htm.deadline")
@@ -36,7 +38,8 @@ TIMEOUT = 10.0
 PAUSE = 30.0
 # The share of a turn's time that recall leaves to the log, so that a slow model costs no message.
 LOG_SHARE = 0.2
-# A recall that takes no longer than this is free: a run with hundreds of steps recalls while memory is well.
+# A recall that takes no longer than this is free: a run with hundreds of steps recalls while memory
+# is well.
 FREE = 0.25
 # A step that was given less than this share of its time says nothing about the database.
 FAIR_SHARE = 0.5
@@ -50,7 +53,9 @@ def consulting(reader: object) -> Step:
 
 
 class MemorySkipped(HTMError):
-    """Memory was not asked in this turn: it did not answer a moment ago, or the turn has no time left."""
+    """Memory was not asked in this turn: it did not answer a moment ago, or the turn has no time
+    left.
+    """
 
 
 class Breaker:
@@ -58,8 +63,8 @@ class Breaker:
 
     Args:
         what: What it guards, as a subject for its messages.
-        pause: Seconds for which it is left out. After them one caller is let through, and the others wait for its outcome.
-        clock: Gives the present time in seconds.
+        pause: Seconds for which it is left out. After them one caller is let through, and the
+        others wait for its outcome. clock: Gives the present time in seconds.
     """
 
     def __init__(self, what: str, *, pause: float = PAUSE, clock: Clock = time.monotonic) -> None:
@@ -82,13 +87,16 @@ class Breaker:
             left = self._until - self._clock()
             if left > 0:
                 raise MemorySkipped(
-                    f"expected {self._what} to answer, but it failed a moment ago ({self._reason}); it is left out for "
+                    f"expected {self._what} to answer, but it failed a moment ago "
+                    f"({self._reason}); it is left out for "
                     f"{left:.0f} s more"
                 )
             self._until = self._clock() + self._pause  # this caller finds out for all
 
     def failed(self, error: Exception, *, answers: int | None = None) -> None:
-        """Begin a pause, and log the first one; none where others had theirs since it had given so many `answers`."""
+        """Begin a pause, and log the first one; none where others had theirs since it had given so
+        many `answers`.
+        """
         with self._lock:
             if answers is not None and self.answers > answers:
                 return
@@ -97,9 +105,12 @@ class Breaker:
             self._until = self._clock() + self._pause
         if is_first:
             _log.warning(
-                "%s does not answer (%s); turns go on without it for %g s at a time, and what is said is kept afterwards",
-                self._what, self._reason, self._pause,
-            )  # fmt: skip
+                "%s does not answer (%s); turns go on without it for %g s at a time, and what is "
+                "said is kept afterwards",
+                self._what,
+                self._reason,
+                self._pause,
+            )
 
     def worked(self) -> None:
         """End the pause."""
@@ -127,7 +138,8 @@ def forget_failures() -> None:
 class Deadline:
     """The time that memory has in one turn, over all of its steps. Safe for threads.
 
-    A step of the log that has its answer costs nothing. Steps that have none share `timeout`, and so do all recalls.
+    A step of the log that has its answer costs nothing. Steps that have none share `timeout`, and
+    so do all recalls.
 
     Args:
         memory: The memory. All memories of one database share its breakers.
@@ -135,16 +147,22 @@ class Deadline:
         clock: Gives the present time in seconds.
         spent: Seconds that steps of this turn took before it was known to be one; 0 by default.
 
-    A step that fails raises what its work raised, `TimeoutError` when it was past its time, or `MemorySkipped` when it was
-    not begun. Work that is past its time goes on in its own thread until it ends, at the latest by `Settings.verb_timeout`, so
-    it must be work that may be done again. The time in which a private PostgreSQL starts does not count.
+    A step that fails raises what its work raised, `TimeoutError` when it was past its time, or
+    `MemorySkipped` when it was not begun. Work that is past its time goes on in its own thread
+    until it ends, at the latest by `Settings.verb_timeout`, so it must be work that may be done
+    again. The time in which a private PostgreSQL starts does not count.
 
         deadline = Deadline(memory)
         hits = deadline.run(lambda: memory.recall(question), step="recall")
     """
 
     def __init__(
-        self, memory: Memory, *, timeout: float | None = TIMEOUT, clock: Clock = time.monotonic, spent: float = 0.0
+        self,
+        memory: Memory,
+        *,
+        timeout: float | None = TIMEOUT,
+        clock: Clock = time.monotonic,
+        spent: float = 0.0,
     ) -> None:
         self._memory, self._timeout, self._clock = memory, timeout, clock
         self._spent, self._waited = spent, 0.0
@@ -161,7 +179,9 @@ class Deadline:
 
     @property
     def spent(self) -> float:
-        """Seconds of the turn's time that are used up: by recalls, and by waiting for answers that did not come."""
+        """Seconds of the turn's time that are used up: by recalls, and by waiting for answers that
+        did not come.
+        """
         return self._spent
 
     @property
@@ -175,7 +195,9 @@ class Deadline:
         with self._watched(step, seconds):
             return within(seconds, work, client=self._client)
 
-    async def arun(self, work: Callable[[], T], *, step: Step = "log", at_most: float | None = None) -> T:
+    async def arun(
+        self, work: Callable[[], T], *, step: Step = "log", at_most: float | None = None
+    ) -> T:
         """`run`, awaited; the work is done in a thread."""
         seconds = self._admitted(step, at_most)
         with self._watched(step, seconds):
@@ -188,10 +210,13 @@ class Deadline:
             breaker_of(self._memory, step).check()
         if self._timeout is None or step == "model" or self._is_starting():
             return at_most
-        left = self._timeout - (self._spent + LOG_SHARE * self._timeout if step == "recall" else self._waited)
+        left = self._timeout - (
+            self._spent + LOG_SHARE * self._timeout if step == "recall" else self._waited
+        )
         if left <= 0:
             raise MemorySkipped(
-                f"expected memory to answer within {self._timeout:g} s in a turn, and they are used up; look at the "
+                f"expected memory to answer within {self._timeout:g} s in a turn, and they are "
+                "used up; look at the "
                 "database and the embedding model, or raise timeout="
             )
         return left if at_most is None else min(left, at_most)
@@ -219,7 +244,9 @@ class Deadline:
     def _failed(self, step: Step, error: Exception, seconds: float | None, *, answers: int) -> None:
         if isinstance(error, DatabaseUnavailable):
             breaker_of(self._memory, "log").failed(error)
-        elif isinstance(error, QueryTimeout) or (isinstance(error, TimeoutError) and self._is_fair(step, seconds)):
+        elif isinstance(error, QueryTimeout) or (
+            isinstance(error, TimeoutError) and self._is_fair(step, seconds)
+        ):
             breaker_of(self._memory, step).failed(error, answers=answers)
         elif not isinstance(error, TimeoutError):  # another failure is an answer
             self._worked(step)
@@ -236,6 +263,8 @@ class Deadline:
         breaker_of(self._memory, step).worked()
 
     def _is_starting(self) -> bool:
-        """True if the first use will start a private server, which takes its time once and says nothing of its health."""
+        """True if the first use will start a private server, which takes its time once and says
+        nothing of its health.
+        """
         database = self._memory._engine.database
         return database.is_embedded and not database.opened

@@ -1,7 +1,8 @@
-"""LangChain's documents as items of a collection, exactly: what `jsonb` would change is stored beside it.
+"""LangChain's documents as items of a collection, exactly: what `jsonb` would change is stored
+beside it.
 
-Filters see the metadata as JSON has it: times as ISO texts, tuples and sets as lists, NaN as null, and objects of other
-types as their text. `htm_langchain.documents` reads the items back.
+Filters see the metadata as JSON has it: times as ISO texts, tuples and sets as lists, NaN as null,
+and objects of other types as their text. `htm_langchain.documents` reads the items back.
 """
 
 from __future__ import annotations
@@ -22,21 +23,31 @@ Metadata = Mapping[Any, Any]
 
 
 def item_of(text: str, metadata: Metadata | None, *, id: str | None) -> CollectionItem:
-    """The item that stores a text and its metadata; raises `InvalidInput` for what is no text or no mapping."""
+    """The item that stores a text and its metadata; raises `InvalidInput` for what is no text or no
+    mapping.
+    """
     if not isinstance(text, str):
-        raise InvalidInput(f"expected every text to be a str, got {type(text).__name__}; encode it first")
+        raise InvalidInput(
+            f"expected every text to be a str, got {type(text).__name__}; encode it first"
+        )
     if metadata is not None and not isinstance(metadata, Mapping):
-        raise InvalidInput(f"expected every metadata to be a mapping, got {type(metadata).__name__}")
+        raise InvalidInput(
+            f"expected every metadata to be a mapping, got {type(metadata).__name__}"
+        )
     fields = dict(metadata or {})
     content, filterable = storable(text), jsonb_metadata(fields)
     payload = None
     if content != text or _canonical(filterable) != _canonical(fields):
-        payload = write_payload(FORMAT, {"text": encode_value(text), "metadata": encode_value(fields)})
+        payload = write_payload(
+            FORMAT, {"text": encode_value(text), "metadata": encode_value(fields)}
+        )
     return CollectionItem(id=id, content=content, metadata=filterable, payload=payload)
 
 
 def jsonb_metadata(metadata: Metadata) -> dict[str, Any]:
-    """Metadata as filters see it, in JSON's own types, and with nothing that `jsonb` would change."""
+    """Metadata as filters see it, in JSON's own types, and with nothing that `jsonb`
+    would change.
+    """
     return {storable(str(key)): _jsonb_value(value) for key, value in metadata.items()}
 
 
@@ -62,7 +73,11 @@ def _jsonb_value(value: Any) -> Any:
 def _canonical(value: Any) -> str:
     """A text that is equal for equal values of equal types, whatever the order of keys."""
     if type(value) is dict:
-        return "{" + ",".join(sorted(f"{key!r}:{_canonical(each)}" for key, each in value.items())) + "}"
+        return (
+            "{"
+            + ",".join(sorted(f"{key!r}:{_canonical(each)}" for key, each in value.items()))
+            + "}"
+        )
     if type(value) is list:
         return "[" + ",".join(map(_canonical, value)) + "]"
     return f"{type(value).__name__} {value!r}"

@@ -1,7 +1,9 @@
-"""Any Python value as JSON that brings it back exactly. What JSON has no type for is marked; nothing is pickled.
+"""Any Python value as JSON that brings it back exactly. What JSON has no type for is marked;
+nothing is pickled.
 
-And the other way to store a value: the nearest one that PostgreSQL's `jsonb` gives back as it is. `jsonb` has no NUL and no
-lone surrogate in texts, no NaN or infinity, no negative zero, and writes 1e16 as the integer that it equals.
+And the other way to store a value: the nearest one that PostgreSQL's `jsonb` gives back as it is.
+`jsonb` has no NUL and no lone surrogate in texts, no NaN or infinity, no negative zero, and writes
+1e16 as the integer that it equals.
 """
 
 from __future__ import annotations
@@ -23,17 +25,23 @@ _PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 
 
 def as_repr(value: object) -> Any:
-    """Return what is written for an object of another type, such as a data frame as an artifact: its `repr`."""
+    """Return what is written for an object of another type, such as a data frame as an artifact:
+    its `repr`.
+    """
     return {_TAG: "repr", "of": repr(value)}
 
 
 def encode_value(value: Any, *, otherwise: Callable[[Any], Any] = as_repr) -> Any:
-    """A value in JSON's own types, as `json.dumps` takes it; bytes, times, tuples and sets are marked.
+    """A value in JSON's own types, as `json.dumps` takes it; bytes, times, tuples and sets are
+    marked.
 
     `otherwise` says what is written for an object of any other type.
     """
     if isinstance(value, str) and _PAIR.search(value):
-        return {_TAG: "text", "of": base64.b64encode(value.encode("utf-8", "surrogatepass")).decode()}
+        return {
+            _TAG: "text",
+            "of": base64.b64encode(value.encode("utf-8", "surrogatepass")).decode(),
+        }
     if value is None or isinstance(value, str | int | float):
         return value
     if isinstance(value, list):
@@ -41,7 +49,9 @@ def encode_value(value: Any, *, otherwise: Callable[[Any], Any] = as_repr) -> An
     if isinstance(value, dict):
         if all(_is_plain_key(key) for key in value) and _TAG not in value:
             return {key: encode_value(each, otherwise=otherwise) for key, each in value.items()}
-        pairs = [[encode_value(each, otherwise=otherwise) for each in pair] for pair in value.items()]
+        pairs = [
+            [encode_value(each, otherwise=otherwise) for each in pair] for pair in value.items()
+        ]
         return {_TAG: "dict", "of": pairs}
     for kind, many in _MANY.items():
         if isinstance(value, many):
@@ -53,7 +63,9 @@ def encode_value(value: Any, *, otherwise: Callable[[Any], Any] = as_repr) -> An
 
 
 def decode_value(value: Any) -> Any:
-    """The value that `encode_value` was given; of an object that `as_repr` wrote, the text of its `repr`."""
+    """The value that `encode_value` was given; of an object that `as_repr` wrote, the text of its
+    `repr`.
+    """
     if isinstance(value, list):
         return [decode_value(each) for each in value]
     if not isinstance(value, dict):

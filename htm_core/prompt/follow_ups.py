@@ -1,4 +1,6 @@
-"""Queries for a question that leans on earlier ones, and the merging of their hits into one list."""
+"""Queries for a question that leans on earlier ones, and the merging of their hits
+into one list.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,8 @@ from .leaning_questions import queries_of as queries_of
 
 T = TypeVar("T")
 
-SENT_AT_ONCE = 3  # so many messages of one person, one right after the other, are asked as one at most
+# so many messages of one person, one right after the other, are asked as one at most
+SENT_AT_ONCE = 3
 RANK_CONSTANT = 10  # added to a place before its inverse counts: docs/why/questions.md
 
 
@@ -39,15 +42,21 @@ def joined(question: str, recalls: Sequence[Recall], *, limit: int) -> Recall:
 
 
 def fused(
-    hit_lists: Sequence[Sequence[T]], *, id_of: Callable[[T], Hashable], worth: Callable[[T], tuple[float, float]]
+    hit_lists: Sequence[Sequence[T]],
+    *,
+    id_of: Callable[[T], Hashable],
+    worth: Callable[[T], tuple[float, float]],
 ) -> list[T]:
-    """Merge the hits of several queries, each once in the form that is worth most, first those that stand high for most queries.
+    """Merge the hits of several queries, each once in the form that is worth most, first those that
+    stand high for most queries.
 
     Args:
-        hit_lists: The hits of each query, best first. Of equal places the first query's comes first.
-        id_of: What tells one from another.
-        worth: How relevant it is to the query that found it, and its score there. This decides between forms of one, not between
-            places: a hit that answers its own query well says little where that query was about something else.
+        hit_lists: The hits of each query, best first. Of equal places the first query's comes
+        first. id_of: What tells one from another.
+        worth: How relevant it is to the query that found it, and its score there. This decides
+        between forms of one, not between
+            places: a hit that answers its own query well says little where that query was about
+            something else.
     """
     best: dict[Hashable, T] = {}
     places: dict[Hashable, list[int | None]] = {}

@@ -1,4 +1,6 @@
-"""A memory as tools for function calling: JSON schemas as chat models' APIs take them, and a call that replies with a text."""
+"""A memory as tools for function calling: JSON schemas as chat models' APIs take them, and a call
+that replies with a text.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,8 @@ BUDGET = 1_500
 KEYS = "noted:"
 DESCRIPTIONS: Mapping[str, str] = {
     **tool_replies.TOOLS,
-    "revise": "Set a value that changes, such as where the user lives, by a short name; the former value stays in history.",
+    "revise": "Set a value that changes, such as where the user lives, by a short name; the "
+    "former value stays in history.",
     "profile": "What is known of the user: name, wishes, people, places, work and plans.",
 }
 _ARGUMENTS: Mapping[str, str] = {
@@ -41,7 +44,11 @@ _PROPERTIES: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
     "remember": {
         "content": {"type": "string", "description": _ARGUMENTS["content"]},
         "importance": {"type": ["number", "null"], "description": _ARGUMENTS["importance"]},
-        "tags": {"type": ["array", "null"], "items": {"type": "string"}, "description": _ARGUMENTS["tags"]},
+        "tags": {
+            "type": ["array", "null"],
+            "items": {"type": "string"},
+            "description": _ARGUMENTS["tags"],
+        },
     },
     "revise": {
         "key": {"type": "string", "description": _ARGUMENTS["key"]},
@@ -51,8 +58,12 @@ _PROPERTIES: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
     "profile": {},
 }
 _TYPES: Mapping[str, tuple[type, ...]] = {
-    "string": (str,), "integer": (int,), "number": (int, float), "array": (list,), "null": (type(None),),
-}  # fmt: skip
+    "string": (str,),
+    "integer": (int,),
+    "number": (int, float),
+    "array": (list,),
+    "null": (type(None),),
+}
 
 # A tool's errors become its answer.
 _reply_to_errors = tool_replies.reply_to_errors(
@@ -63,9 +74,11 @@ _reply_to_errors = tool_replies.reply_to_errors(
 
 
 def memory_tools() -> list[dict[str, Any]]:
-    """The tools `recall`, `remember`, `revise`, `forget` and `profile`, as JSON schemas in the form of OpenAI's, strict.
+    """The tools `recall`, `remember`, `revise`, `forget` and `profile`, as JSON schemas in the form
+    of OpenAI's, strict.
 
-    In none of them is a tenant, a user, a session or a robot: whose memory it is decides who makes the call.
+    In none of them is a tenant, a user, a session or a robot: whose memory it is decides who makes
+    the call.
 
         reply = client.chat.completions.create(model=…, messages=messages, tools=memory_tools())
     """
@@ -105,13 +118,16 @@ def call_tool(
     - `arguments`: JSON as the model wrote it, or a mapping.
     - `budget`: tokens of the reply at most. `min_trust`: as in `Memory.recall`.
 
-    What a model gets wrong is said in the reply, and so is a memory that cannot be reached. What is recalled is fenced and
-    marked as reference data; what is remembered is the assistant's word, never the user's. Raises `InvalidInput` only for what the
-    program gives: a memory that is none, a budget below 100.
+    What a model gets wrong is said in the reply, and so is a memory that cannot be reached. What is
+    recalled is fenced and marked as reference data; what is remembered is the assistant's word,
+    never the user's. Raises `InvalidInput` only for what the program gives: a memory that is none,
+    a budget below 100.
     """
     check_memory(memory)
     if isinstance(budget, bool) or not isinstance(budget, int) or budget < 100:
-        raise InvalidInput(f"expected budget to be a whole number of tokens, 100 or more, got {budget!r}")
+        raise InvalidInput(
+            f"expected budget to be a whole number of tokens, 100 or more, got {budget!r}"
+        )
     min_trust = check_min_trust(min_trust)
     user = None if memory.user is None or is_anonymous(memory.user) else memory.user
     theirs = memory_for(memory, user=user, session=memory.session)
@@ -132,7 +148,14 @@ async def acall_tool(
 
 
 @_reply_to_errors
-def _call(memory: Memory, name: str, arguments: str | Mapping[str, Any] | None, *, budget: int, min_trust: int) -> str:
+def _call(
+    memory: Memory,
+    name: str,
+    arguments: str | Mapping[str, Any] | None,
+    *,
+    budget: int,
+    min_trust: int,
+) -> str:
     values = _checked(name, arguments)
     if name == "recall":
         return _recall(memory, values, budget=budget, min_trust=min_trust)
@@ -170,16 +193,23 @@ def _recall(memory: Memory, values: Mapping[str, Any], *, budget: int, min_trust
 
 
 def _fitting(recall: Recall, *, budget: int, count: Callable[[str], int]) -> str:
-    """The reply with as many of the best hits as fit the budget; the best one is cut where it does not fit by itself."""
+    """The reply with as many of the best hits as fit the budget; the best one is cut where it does
+    not fit by itself.
+    """
     while count(text := tool_replies.recalled(recall)) > budget and recall.hits:
         if len(recall) > 1:
             recall = replace(recall, hits=recall.hits[:-1])
             continue
         [hit] = recall.hits
         words = (
-            hit.passage if len(hit.passage) < len(hit.content) else hit.content[: len(hit.content) // 2].rstrip() + "…"
+            hit.passage
+            if len(hit.passage) < len(hit.content)
+            else hit.content[: len(hit.content) // 2].rstrip() + "…"
         )
-        recall = replace(recall, hits=(replace(hit, node=replace(hit.node, content=words)),) if len(words) > 1 else ())
+        recall = replace(
+            recall,
+            hits=(replace(hit, node=replace(hit.node, content=words)),) if len(words) > 1 else (),
+        )
     return text
 
 
@@ -188,29 +218,46 @@ def _revise(memory: Memory, key: str, content: str) -> str:
     if not name:
         raise InvalidInput("expected key to be a short name, got an empty one")
     node = memory.revise(KEYS + name, content, source="assistant")
-    return f"Set [{getattr(node, 'id', '')}]; version {getattr(node, 'version', 1)} of {json.dumps(name, ensure_ascii=False)}."
+    return (
+        f"Set [{getattr(node, 'id', '')}]; version {getattr(node, 'version', 1)} of "
+        f"{json.dumps(name, ensure_ascii=False)}."
+    )
 
 
 def _checked(name: str, arguments: str | Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return a model's arguments if they fit the tool's schema; raises `InvalidInput` with what to do."""
+    """Return a model's arguments if they fit the tool's schema; raises `InvalidInput` with what to
+    do.
+    """
     if name not in _PROPERTIES:
-        raise InvalidInput(f"expected one of the tools {', '.join(_PROPERTIES)}, got {str(name)[:80]!r}")
+        raise InvalidInput(
+            f"expected one of the tools {', '.join(_PROPERTIES)}, got {str(name)[:80]!r}"
+        )
     values = _read(arguments)
     properties = _PROPERTIES[name]
     if unknown := [str(each)[:40] for each in values if each not in properties]:
-        raise InvalidInput(f"expected only {', '.join(properties) or 'no arguments'}, got {', '.join(unknown)} too")
+        raise InvalidInput(
+            f"expected only {', '.join(properties) or 'no arguments'}, got {', '.join(unknown)} too"
+        )
     for field, schema in properties.items():
         types = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
         value = values.get(field)
-        fits = isinstance(value, tuple(each for kind in types for each in _TYPES[kind])) and not isinstance(value, bool)
-        if not fits or (isinstance(value, list) and not all(isinstance(each, str) for each in value)):
-            raise InvalidInput(f"expected {field} to be of type {' or '.join(types)}, got {value!r:.80}")
+        fits = isinstance(
+            value, tuple(each for kind in types for each in _TYPES[kind])
+        ) and not isinstance(value, bool)
+        if not fits or (
+            isinstance(value, list) and not all(isinstance(each, str) for each in value)
+        ):
+            raise InvalidInput(
+                f"expected {field} to be of type {' or '.join(types)}, got {value!r:.80}"
+            )
     return values
 
 
 def _read(arguments: str | Mapping[str, Any] | None) -> dict[str, Any]:
     try:
-        values = json.loads(arguments or "{}") if isinstance(arguments, str) else dict(arguments or {})
+        values = (
+            json.loads(arguments or "{}") if isinstance(arguments, str) else dict(arguments or {})
+        )
     except (ValueError, TypeError, RecursionError):
         raise InvalidInput("expected the arguments as a JSON object; write them again") from None
     if not isinstance(values, dict):

@@ -19,7 +19,8 @@ _log = logging.getLogger("htm.deadline")
 class HeldBack:
     """Writers of the messages that are held back, by whose they are. Safe for threads.
 
-    Whoever holds messages back is kept here until they are written: nothing is lost with the object that held them.
+    Whoever holds messages back is kept here until they are written: nothing is lost with the object
+    that held them.
     """
 
     def __init__(self) -> None:
@@ -32,7 +33,9 @@ class HeldBack:
         self._lock = threading.Lock()
         self._writers = {}
 
-    def add(self, key: Hashable, memory: Memory, write: Callable[[], None], *, waiting: Sized) -> None:
+    def add(
+        self, key: Hashable, memory: Memory, write: Callable[[], None], *, waiting: Sized
+    ) -> None:
         """Note that `write` has messages to write with a memory: those that are `waiting` then."""
         with self._lock:
             self._writers[key] = memory, write, waiting
@@ -43,10 +46,11 @@ class HeldBack:
             self._writers.pop(key, None)
 
     def write(self) -> set[object]:
-        """Write all that is held back; after a failure nothing more with the same database, which is then said.
+        """Write all that is held back; after a failure nothing more with the same database, which
+        is then said.
 
-        It takes as long as the database answers, and waits `ENDING` seconds at most for each transaction. Answers with the places
-        of the databases that failed.
+        It takes as long as the database answers, and waits `ENDING` seconds at most for each
+        transaction. Answers with the places of the databases that failed.
         """
         with self._lock:
             writers, self._writers = list(self._writers.values()), {}
@@ -58,7 +62,8 @@ class HeldBack:
                 if place not in failed:
                     with limited(TimeLimit(ENDING, slides=True)):
                         write()
-            except Exception as error:  # of whatever kind: it keeps no other conversation from being written
+            # of whatever kind: it keeps no other conversation from being written
+            except Exception as error:
                 reason = reason or str(error) or type(error).__name__
                 if isinstance(error, StorageError | TimeoutError):
                     failed.add(place)

@@ -1,8 +1,8 @@
 """The option `keep=` of an adapter: which messages recall may find.
 
-Every message is in the session's log, exact and in order, whatever `keep` says: so the conversation goes on as it was, and
-nothing is lost. A message that is not kept has no node: recall does not find it, no model embeds or tags it, and working
-memory does not hold it.
+Every message is in the session's log, exact and in order, whatever `keep` says: so the conversation
+goes on as it was, and nothing is lost. A message that is not kept has no node: recall does not find
+it, no model embeds or tags it, and working memory does not hold it.
 """
 
 from __future__ import annotations
@@ -35,39 +35,53 @@ ROLES: Mapping[str, str] = {
 
 
 def check_keep(keep: Any) -> Callable[[Any], bool] | frozenset[str] | None:
-    """Return a user's `keep=`, checked: the callable itself, roles by the core's names, or None for all messages.
+    """Return a user's `keep=`, checked: the callable itself, roles by the core's names, or None for
+    all messages.
 
-    A role may have the name that a framework gives it: "human" is "user", "ai" is "assistant". Raises `InvalidInput` for
-    an unknown role, a coroutine function, and anything else.
+    A role may have the name that a framework gives it: "human" is "user", "ai" is "assistant".
+    Raises `InvalidInput` for an unknown role, a coroutine function, and anything else.
     """
     if keep is None:
         return None
     if callable(keep) and not isinstance(keep, type):
-        if inspect.iscoroutinefunction(keep) or inspect.iscoroutinefunction(getattr(keep, "__call__", None)):  # noqa: B004 - an object may have an awaited call
-            raise InvalidInput("expected keep to be a plain function of a message, got a coroutine function; write def")
+        called = getattr(keep, "__call__", None)  # noqa: B004 - an object may have an awaited call
+        if inspect.iscoroutinefunction(keep) or inspect.iscoroutinefunction(called):
+            raise InvalidInput(
+                "expected keep to be a plain function of a message, got a "
+                "coroutine function; write def"
+            )
         predicate: Callable[[Any], bool] = keep
         return predicate
     roles = (keep,) if isinstance(keep, str) else keep
     if not isinstance(roles, Collection) or isinstance(roles, Mapping | bytes):
         raise InvalidInput(
-            f"expected keep to be a function of a message, a collection of roles, or None; got {safe_repr(keep):.80}"
+            "expected keep to be a function of a message, a collection of roles, or None; got "
+            f"{safe_repr(keep):.80}"
         )
     names = [str(getattr(each, "value", each)) for each in roles]
     unknown = [name for name in names if name not in ROLES]
     if unknown:
-        raise InvalidInput(f"expected keep to hold roles of {', '.join(ROLES)}; got {unknown[0]!r:.80}")
+        raise InvalidInput(
+            f"expected keep to hold roles of {', '.join(ROLES)}; got {unknown[0]!r:.80}"
+        )
     return frozenset(ROLES[name] for name in names)
 
 
-def keep_draft(draft: Draft, message: M, keep: Callable[[M], bool] | frozenset[str] | None) -> Draft:
-    """The draft of a message, without words and files when `keep` says that recall may not find it, or memory itself said it.
+def keep_draft(
+    draft: Draft, message: M, keep: Callable[[M], bool] | frozenset[str] | None
+) -> Draft:
+    """The draft of a message, without words and files when `keep` says that recall may not find it,
+    or memory itself said it.
 
-    `keep` is what `check_keep` returned. A callable that fails, or answers neither True nor False, keeps its message out
-    of recall, since a message may be out of it for a reason. That is logged; the log of the session has the message anyway.
+    `keep` is what `check_keep` returned. A callable that fails, or answers neither True nor False,
+    keeps its message out of recall, since a message may be out of it for a reason. That is logged;
+    the log of the session has the message anyway.
     """
     words = draft.content
     is_own = isinstance(words, str) and is_memory_reply(words, draft.role)
-    if (words or draft.attached) and (is_own or not (keep is None or _is_kept(draft, message, keep))):
+    if (words or draft.attached) and (
+        is_own or not (keep is None or _is_kept(draft, message, keep))
+    ):
         return replace(draft, content="", attached=())
     return draft
 
@@ -79,12 +93,14 @@ def _is_kept(draft: Draft, message: M, keep: Callable[[M], bool] | frozenset[str
         answer: object = keep(message)
     except Exception as error:  # another's code may raise anything
         _log.warning(
-            "keep= failed (%s); the message is in the log alone, where recall does not look", type(error).__name__
+            "keep= failed (%s); the message is in the log alone, where recall does not look",
+            type(error).__name__,
         )
         return False
     if answer is None or inspect.isawaitable(answer):
         _log.warning(
-            "keep= was expected to answer True or False, got %s; the message is in the log alone, where recall does not look",
+            "keep= was expected to answer True or False, got %s; the message is in the log alone, "
+            "where recall does not look",
             type(answer).__name__,
         )
         return False

@@ -1,7 +1,8 @@
-"""Recognise a question that leans on what was said before it, and write what it is about: "and the other one?", "I mean hers".
+"""Recognise a question that leans on what was said before it, and write what it is about: "and the
+other one?", "I mean hers".
 
-Alone such a question has hardly a word that a search could go by: what it is about was named in an earlier question. It reads
-English. docs/why/questions.md has how often that helps.
+Alone such a question has hardly a word that a search could go by: what it is about was named in an
+earlier question. It reads English. docs/why/questions.md has how often that helps.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ _EMPTY = words("""a an the this that these those what which who whom whose when 
     of in on at to for from with by about as than since until again then there here now still also too only ever
     mean meant so and or but it's that's what's who's where's i'm thing things kind tell know say said please ok""")
 _PRONOUNS = words(
-    "he him his she her hers it its they them their theirs one ones other others both that this those these"
+    "he him his she her hers it its they them their theirs one ones other others both that this "
+    "those these"
 )
 _MINE = words("i me my mine i'm we us our")
 _QUESTION_WORDS = words("""what whats what's when where which who whos who's whom whose why how is are was were do does did has
@@ -52,7 +54,8 @@ class SaidBefore:
 def asks_further(question: str) -> bool:
     """True if a question leans on what was said before it: what it is about is not in it.
 
-    So do "and since when?", "what about Alma?", "no, I meant the price", "why did she leave?", "which one?".
+    So do "and since when?", "what about Alma?", "no, I meant the price", "why did she leave?",
+    "which one?".
     """
     text = question.strip()
     opening = _OPENS.match(text)
@@ -69,19 +72,25 @@ def asks_further(question: str) -> bool:
     if any(word in _PRONOUNS for word in plain[: leads + 2]) and len(named) <= FEW_WORDS:
         return True
     names = any(word[:1].isupper() for word in spoken[1:]) or any(map(str.isdigit, text))
-    return len(spoken) <= FEWEST_WORDS and len(named) <= 1 and not (names or not _MINE.isdisjoint(plain))
+    return (
+        len(spoken) <= FEWEST_WORDS
+        and len(named) <= 1
+        and not (names or not _MINE.isdisjoint(plain))
+    )
 
 
 def queries_of(question: str, earlier: Sequence[SaidBefore]) -> tuple[str, ...]:
-    """Return what to search for about a question: the question itself, or where it leans on what was said before, what it is about.
+    """Return what to search for about a question: the question itself, or where it leans on what
+    was said before, what it is about.
 
     Args:
         question: What is asked now.
         earlier: What was said before it in the conversation, oldest first.
 
-    A question that leans is written in full: before it stands the last question that stands by itself, those between them, and the
-    sentence in which the last answer begins. The question itself is searched for as well where it has a word that names
-    something: people also change the topic.
+    A question that leans is written in full: before it stands the last question that stands by
+    itself, those between them, and the sentence in which the last answer begins. The question
+    itself is searched for as well where it has a word that names something: people also change the
+    topic.
     """
     before = _leaned_on(earlier) if asks_further(question) else ""
     if not before:
@@ -91,7 +100,9 @@ def queries_of(question: str, earlier: Sequence[SaidBefore]) -> tuple[str, ...]:
 
 
 def _leaned_on(earlier: Sequence[SaidBefore]) -> str:
-    """The last questions, back to one that stands by itself, and the first sentence of the last answer; empty without any."""
+    """The last questions, back to one that stands by itself, and the first sentence of the last
+    answer; empty without any.
+    """
     before, reply = list[str](), ""
     for turn in reversed(earlier):
         text = " ".join(turn.text.split())
@@ -108,14 +119,18 @@ def _leaned_on(earlier: Sequence[SaidBefore]) -> str:
 
 def _asks(text: str) -> bool:
     first_word = _WORD.search(text)
-    return text.endswith("?") or (first_word is not None and first_word[0].lower() in _QUESTION_WORDS)
+    return text.endswith("?") or (
+        first_word is not None and first_word[0].lower() in _QUESTION_WORDS
+    )
 
 
 def meaning(question: str) -> list[str]:
     """The words of a question that name something, without how it opens ("and", "what about")."""
     opening = _OPENS.match(question)
     rest = question[opening.end() :] if opening else question
-    return [word for word in _WORD.findall(rest) if word.lower().replace("\u2019", "'") not in _EMPTY]
+    return [
+        word for word in _WORD.findall(rest) if word.lower().replace("\u2019", "'") not in _EMPTY
+    ]
 
 
 def _opening_sentence(text: str) -> str:

@@ -1,8 +1,10 @@
-"""The block that memory adds to a request: what day it is, what is known of the user and what was recalled.
+"""The block that memory adds to a request: what day it is, what is known of the user and what was
+recalled.
 
-There is one, so that a request has at most one part that nobody said. It stands in the question, before it, or in the system prompt
-(`inject=`). Many models' templates take a user's and an assistant's messages in turns alone: the question's own message is the
-one place that all of them accept.
+There is one, so that a request has at most one part that nobody said. It stands in the question,
+before it, or in the system prompt (`inject=`). Many models' templates take a user's and an
+assistant's messages in turns alone: the question's own message is the one place that all of them
+accept.
 """
 
 from __future__ import annotations
@@ -19,13 +21,16 @@ from ..timeframes import short_day
 from .origin import TAG
 
 Inject = Literal["question", "message", "system"]
-# What the assistant says to a block where the question comes after it, in a message that only the framework sees.
+# What the assistant says to a block where the question comes after it, in a message that only the
+# framework sees.
 UNDERSTOOD = "Understood."
 _OPENING = re.compile(rf"<(memory|memory_palace)-({TOKEN})>\n")
 
 
 def check_inject(value: object) -> Inject:
-    """Where memory's block goes. "human" is an older name of "message". Raises `InvalidInput` for anything else."""
+    """Where memory's block goes. "human" is an older name of "message". Raises `InvalidInput` for
+    anything else.
+    """
     wanted = "message" if value == "human" else value
     for name in get_args(Inject):
         if wanted == name:
@@ -65,7 +70,9 @@ def without_blocks(text: str) -> str:
 
 
 def split_blocks(text: str) -> tuple[str, str]:
-    """The blocks of memory at the beginning of a text in a request, and what somebody said after them."""
+    """The blocks of memory at the beginning of a text in a request, and what somebody said after
+    them.
+    """
     blocks, rest = "", text
     while match := _OPENING.match(rest):
         closing = f"\n</{match[1]}-{match[2]}>"

@@ -1,7 +1,9 @@
-"""Files of a model's own in a memory: each path is a key, each edit a new version of it, and nothing is ever lost.
+"""Files of a model's own in a memory: each path is a key, each edit a new version of it, and
+nothing is ever lost.
 
-A version's text begins with its path, so that equal files are not one memory, an empty file has something to keep, and recall
-shows where a passage stands. The replies are those of the reference implementation of Claude's memory tool, which models know.
+A version's text begins with its path, so that equal files are not one memory, an empty file has
+something to keep, and recall shows where a passage stands. The replies are those of the reference
+implementation of Claude's memory tool, which models know.
 """
 
 from __future__ import annotations
@@ -37,7 +39,9 @@ class FileRefused(InvalidInput):
 
 @dataclass(frozen=True, slots=True)
 class FileVersion:
-    """One version of a file: its number, its text, and the id of its memory. A deletion is a version without text (None)."""
+    """One version of a file: its number, its text, and the id of its memory. A deletion is a
+    version without text (None).
+    """
 
     version: int
     text: str | None
@@ -47,8 +51,8 @@ class FileVersion:
 class MemoryFiles:
     """Files below `/memories` in a memory, of its user alone; without a user they are the tenant's.
 
-    Each method does one command of Claude's memory tool and returns its reply. Raises `FileRefused` for what cannot be done,
-    with a sentence for the model, and `StorageError`.
+    Each method does one command of Claude's memory tool and returns its reply. Raises `FileRefused`
+    for what cannot be done, with a sentence for the model, and `StorageError`.
     """
 
     def __init__(self, memory: Memory) -> None:
@@ -56,7 +60,7 @@ class MemoryFiles:
         # A user sees what the tenant shares, but not as files: an edit would be of another's key.
         self._store = store_id(memory.tenant, memory.user or "").removeprefix("htm:")
 
-    # -- commands -------------------------------------------------------------------------------------------------------
+    # -- commands ----------------------------------------------------------------------------------
 
     def view(self, path: str, view_range: Sequence[int] | None = None) -> str:
         """A file with line numbers, or what is in a directory, two levels deep, with sizes."""
@@ -95,15 +99,19 @@ class MemoryFiles:
 
         def edit(before: str | None) -> str:
             body = self._body(before, path)
-            lines = [body.count("\n", 0, found) + 1 for found in islice(_places(body, old), MOST_PLACES)]
+            lines = [
+                body.count("\n", 0, found) + 1 for found in islice(_places(body, old), MOST_PLACES)
+            ]
             quoted = old if len(old) <= QUOTED else f"{old[:QUOTED]}\u2026"
             if not lines:
                 raise FileRefused(
-                    f"No replacement was performed, old_str `{quoted}` did not appear verbatim in {path}."
+                    f"No replacement was performed, old_str `{quoted}` did not appear verbatim in "
+                    f"{path}."
                 )
             if len(lines) > 1:
                 raise FileRefused(
-                    f"No replacement was performed. Multiple occurrences of old_str `{quoted}` in lines: "
+                    f"No replacement was performed. Multiple occurrences of old_str `{quoted}` in "
+                    "lines: "
                     f"{', '.join(map(str, lines))}. Please ensure it is unique"
                 )
             at[:] = lines
@@ -112,7 +120,10 @@ class MemoryFiles:
         edited = self._change(place, edit).split("\n")
         start, stop = max(0, at[0] - 3), min(len(edited), at[0] + 2)
         shown = "\n".join(_line(number + 1, edited[number]) for number in range(start, stop))
-        return f"The memory file has been edited. Here is the snippet showing the change (with line numbers):\n{shown}"
+        return (
+            "The memory file has been edited. Here is the snippet showing the change (with "
+            f"line numbers):\n{shown}"
+        )
 
     def insert(self, path: str, line: int, text: str) -> str:
         """Insert lines after a line of a file; 0 is its beginning."""
@@ -125,7 +136,8 @@ class MemoryFiles:
                 lines.pop()
             if not isinstance(line, int) or not 0 <= line <= len(lines):
                 raise FileRefused(
-                    f"Invalid `insert_line` parameter: {line}. It should be within the range [0, {len(lines)}]."
+                    f"Invalid `insert_line` parameter: {line}. It should be within the range [0, "
+                    f"{len(lines)}]."
                 )
             lines.insert(line, text.rstrip("\n"))
             return "\n".join(lines) + "\n"
@@ -134,7 +146,9 @@ class MemoryFiles:
         return f"The file {path} has been edited."
 
     def delete(self, path: str) -> str:
-        """Delete a file, or a directory with all that is in it; every version stays in `history`."""
+        """Delete a file, or a directory with all that is in it; every version stays in
+        `history`.
+        """
         place = checked_path(path)
         if place == ROOT:
             raise FileRefused(f"Cannot delete the {ROOT} directory itself")
@@ -146,7 +160,9 @@ class MemoryFiles:
         return f"Successfully deleted {path}"
 
     def rename(self, old_path: str, new_path: str) -> str:
-        """Move a file, or a directory with all that is in it. What others write meanwhile moves too."""
+        """Move a file, or a directory with all that is in it. What others write meanwhile moves
+        too.
+        """
         old, new = checked_path(old_path), self._checked_file(new_path)
         if old == ROOT:
             raise FileRefused(f"Cannot rename the {ROOT} directory itself")
@@ -167,7 +183,7 @@ class MemoryFiles:
             self._remove(file)
         return "All memory cleared"
 
-    # -- for people -----------------------------------------------------------------------------------------------------
+    # -- for people --------------------------------------------------------------------------------
 
     def history(self, path: str) -> list[FileVersion]:
         """Every version of a file, oldest first, also of one that was deleted."""
@@ -177,11 +193,14 @@ class MemoryFiles:
         except NotFound:
             return []
         return [
-            FileVersion(node.version or 0, None if _is_deleted(node) else _text(node), node.id) for node in versions
+            FileVersion(node.version or 0, None if _is_deleted(node) else _text(node), node.id)
+            for node in versions
         ]
 
     def undo(self, path: str, *, version: int | None = None) -> str:
-        """Give a file the text of an earlier version: the one before the present, or the last one of a deleted file."""
+        """Give a file the text of an earlier version: the one before the present, or the last one
+        of a deleted file.
+        """
         place = checked_path(path)
         written = [each for each in self.history(path) if each.text is not None]
         if version is not None:
@@ -189,12 +208,15 @@ class MemoryFiles:
         elif self._find(place) is not None:
             written = written[:-1]
         if not written:
-            raise FileRefused(f"expected an earlier version of {path}, got none; history(path) shows what there is")
+            raise FileRefused(
+                f"expected an earlier version of {path}, got none; history(path) "
+                "shows what there is"
+            )
         earlier = written[-1].text or ""
         self._change(place, lambda _: earlier)
         return f"The file {path} is as in version {written[-1].version}."
 
-    # -- versions -------------------------------------------------------------------------------------------------------
+    # -- versions ----------------------------------------------------------------------------------
 
     def _key(self, place: str) -> str:
         return f"file:{self._store}:{place}"
@@ -202,8 +224,8 @@ class MemoryFiles:
     def _current(self, place: str) -> Node | None:
         """The newest value of a path, be it a deletion.
 
-        What another process replaces while it is read has no version any more, and an edit of it would compare with nothing: it is
-        read again.
+        What another process replaces while it is read has no version any more, and an edit of it
+        would compare with nothing: it is read again.
         """
         key = self._key(place)
         for _ in range(TRIES):
@@ -241,7 +263,9 @@ class MemoryFiles:
         return place
 
     def _change(self, place: str, edit: Callable[[str | None], str]) -> str:
-        """Compare and swap until nobody was in between: `edit` gets the text as it is, and gives the new one."""
+        """Compare and swap until nobody was in between: `edit` gets the text as it is, and gives
+        the new one.
+        """
         for attempt in range(TRIES):
             node = self._current(place)
             text = edit(None if node is None or _is_deleted(node) else _text(node))
@@ -255,13 +279,18 @@ class MemoryFiles:
         """The new version; None when somebody was quicker."""
         version = 0 if node is None else node.version
         done = self.memory.revise(
-            self._key(place), content, if_version=version, source="assistant",
+            self._key(place),
+            content,
+            if_version=version,
+            source="assistant",
             metadata={"memory_file": place, "memory_store": self._store},
-        )  # fmt: skip
+        )
         return None if isinstance(done, Conflict) else done
 
     def _remove(self, place: str, *, expected: Node | None = None) -> bool:
-        """Write a deletion as a version, and hide it; False when somebody has edited what was `expected`."""
+        """Write a deletion as a version, and hide it; False when somebody has edited what was
+        `expected`.
+        """
         for _ in range(TRIES):
             node = self._find(place)
             if node is None:
@@ -283,7 +312,9 @@ class MemoryFiles:
                 return
 
     def _move(self, old: str, new: str) -> None:
-        """Write the new file first, then delete the old one; what was edited in between is taken over."""
+        """Write the new file first, then delete the old one; what was edited in between is taken
+        over.
+        """
         for _ in range(TRIES):
             node = self._find(old)
             if node is None:
@@ -302,7 +333,11 @@ class MemoryFiles:
             page = self.memory.list(where={"memory_store": self._store}, limit=_PAGE, after=after)
             for node in page:
                 path = str(node.metadata.get("memory_file", ""))
-                if path.startswith(place + "/") and self._key(path) in node.keys and not _is_deleted(node):
+                if (
+                    path.startswith(place + "/")
+                    and self._key(path) in node.keys
+                    and not _is_deleted(node)
+                ):
                     sizes[path] = len(_text(node).encode())
             if len(page) < _PAGE:
                 break
@@ -323,9 +358,11 @@ class MemoryFiles:
 
 
 def checked_path(path: object) -> str:
-    """A path at or below `/memories`, without a slash at its end; raises `FileRefused` for any other.
+    """A path at or below `/memories`, without a slash at its end; raises `FileRefused` for any
+    other.
 
-    Dots, encoded ones too, are never followed: there is nothing outside to reach, and a name is one place.
+    Dots, encoded ones too, are never followed: there is nothing outside to reach, and a name is one
+    place.
     """
     if not isinstance(path, str) or not (path == ROOT or path.startswith(ROOT + "/")):
         raise FileRefused(f"Path must start with {ROOT}, got: {path!s:.200}")
@@ -343,12 +380,16 @@ def checked_path(path: object) -> str:
 
 def _words(text: object, what: str) -> str:
     if not isinstance(text, str):
-        raise FileRefused(f"expected {what} to be a text, got {type(text).__name__}; give it and try again")
+        raise FileRefused(
+            f"expected {what} to be a text, got {type(text).__name__}; give it and try again"
+        )
     return text
 
 
 def _busy(place: str) -> FileRefused:
-    return FileRefused(f"The file {place} is being edited by others just now. View it and try again.")
+    return FileRefused(
+        f"The file {place} is being edited by others just now. View it and try again."
+    )
 
 
 def _missing(path: str) -> FileRefused:
@@ -381,7 +422,9 @@ def _line(number: int, line: str) -> str:
 
 
 def _listing(place: str, files: dict[str, int]) -> str:
-    """A directory, two levels deep: directories end in a slash and have the size of what is in them. Hidden ones are left out."""
+    """A directory, two levels deep: directories end in a slash and have the size of what is in
+    them. Hidden ones are left out.
+    """
     sizes: dict[str, int] = {}
     for path, size in files.items():
         parts = path[len(place) + 1 :].split("/")
@@ -394,7 +437,9 @@ def _listing(place: str, files: dict[str, int]) -> str:
             sizes["/".join(parts)] = size
     lines = [f"{_size(sum(files.values()))}\t{place}"]
     lines += [f"{_size(sizes[name])}\t{place}/{name}" for name in sorted(sizes)]
-    header = f"Here're the files and directories up to 2 levels deep in {place}, excluding hidden items:"
+    header = (
+        f"Here're the files and directories up to 2 levels deep in {place}, excluding hidden items:"
+    )
     return "\n".join([header, *lines])
 
 

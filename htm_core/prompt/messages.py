@@ -1,4 +1,6 @@
-"""A framework's message or document as it is stored: the words to search, and the bytes that bring every field back."""
+"""A framework's message or document as it is stored: the words to search, and the bytes that bring
+every field back.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ MAX_NAME = 255
 
 
 def searchable(text: str) -> str:
-    """As much of a text as is searched, without characters that PostgreSQL cannot store; empty for white space alone."""
+    """As much of a text as is searched, without characters that PostgreSQL cannot store; empty for
+    white space alone.
+    """
     clean = legible(text[:MAX_SEARCHED])
     return clean if clean.strip() else ""
 
@@ -44,7 +48,9 @@ def storable_name(name: object) -> str | None:
 
 
 def without_thought_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields beside a message's content, without a model's thoughts. Signatures of calls stay: they say nothing."""
+    """Return the fields beside a message's content, without a model's thoughts. Signatures of calls
+    stay: they say nothing.
+    """
     return {name: value for name, value in fields.items() if name not in THOUGHT_FIELDS}
 
 
@@ -65,7 +71,9 @@ def read_payload(payload: bytes | None, format: str) -> dict[str, Any] | None:
     return fields if isinstance(fields, dict) and fields.get("htm") == format else None
 
 
-def stored_payload(memory: Memory | Log, payload: bytes, *, stored: Collection[bytes] = ()) -> bytes:
+def stored_payload(
+    memory: Memory | Log, payload: bytes, *, stored: Collection[bytes] = ()
+) -> bytes:
     """A payload as a memory or its log stores it: without what its redactor takes out.
 
     It is that one of `stored` which differs by no more than a PDF that could not be read in time.
@@ -81,7 +89,9 @@ def stored_message(
     decode: Callable[[bytes], T],
     stored: Collection[bytes] = (),
 ) -> T:
-    """A framework's message as a memory or its log stores it, to compare it with what is `stored`: payloads."""
+    """A framework's message as a memory or its log stores it, to compare it with what is `stored`:
+    payloads.
+    """
     if memory.redactor is None:
         return message
     written = encode(message)

@@ -1,7 +1,8 @@
-"""Where recalled words come from, as a prompt says it: a user and an assistant by their names, all else marked as from outside.
+"""Where recalled words come from, as a prompt says it: a user and an assistant by their names, all
+else marked as from outside.
 
-What is marked is decided by the source that was stored with the words, never by what their metadata, their name or they
-themselves say.
+What is marked is decided by the source that was stored with the words, never by what their
+metadata, their name or they themselves say.
 """
 
 from __future__ import annotations
@@ -35,9 +36,11 @@ _TOOL = re.compile(r"[\w.:-]{1,64}")
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where words come from: the source that is stored with them, who said them, and the address or path of a page or file.
+    """Where words come from: the source that is stored with them, who said them, and the address or
+    path of a page or file.
 
-    `user` is whose memory it is, where everybody's are shown; None elsewhere, and where it is shared by all.
+    `user` is whose memory it is, where everybody's are shown; None elsewhere, and where it is
+    shared by all.
     """
 
     source: Source | None
@@ -48,11 +51,15 @@ class Origin:
 
     @property
     def is_external(self) -> bool:
-        """True if it is neither the user's nor the assistant's conversation, nor the program's own note."""
+        """True if it is neither the user's nor the assistant's conversation, nor the program's own
+        note.
+        """
         return self.source in EXTERNAL
 
     def words(self) -> str | None:
-        """Who said it, or where it is from, for a label, and whose memory it is; None for the program's own note. Not escaped."""
+        """Who said it, or where it is from, for a label, and whose memory it is; None for the
+        program's own note. Not escaped.
+        """
         words, whose = self._speaker(), self._whose()
         if whose is None:
             return words
@@ -71,7 +78,11 @@ class Origin:
     def _speaker(self) -> str | None:
         """Who said it, or where it is from."""
         if self.source == "tool":
-            return f"from the tool {self.name}" if self.name and _TOOL.fullmatch(self.name) else "from a tool"
+            return (
+                f"from the tool {self.name}"
+                if self.name and _TOOL.fullmatch(self.name)
+                else "from a tool"
+            )
         if self.source == "web":
             return f"from a page: {self.place}" if self.place else "from a page"
         if self.source == "file":
@@ -84,8 +95,12 @@ class Origin:
 
 
 def origin_of(mention: Mention, *, user: str | None = None) -> Origin:
-    """Where the words of a mention come from; `user` is whose memory it is, where everybody's are shown (`Hit.user`)."""
-    return Origin(mention.source, mention.role, mention.name, place_of(mention.source, mention.metadata), user)
+    """Where the words of a mention come from; `user` is whose memory it is, where everybody's are
+    shown (`Hit.user`).
+    """
+    return Origin(
+        mention.source, mention.role, mention.name, place_of(mention.source, mention.metadata), user
+    )
 
 
 def said_by(hit: Hit) -> Mention | None:
@@ -94,10 +109,12 @@ def said_by(hit: Hit) -> Mention | None:
 
 
 def shown_mention(mentions: Sequence[Mention]) -> Mention | None:
-    """The one of a node's mentions, newest first, by which it is shown: the newest by a user or the program.
+    """The one of a node's mentions, newest first, by which it is shown: the newest by a user or the
+    program.
 
-    Who repeats somebody's words lowers neither their source nor their trust. Where no user and no program said them it is the
-    newest from outside: what an assistant has repeated word for word is still a page's. Else it is the newest.
+    Who repeats somebody's words lowers neither their source nor their trust. Where no user and no
+    program said them it is the newest from outside: what an assistant has repeated word for word is
+    still a page's. Else it is the newest.
     """
     own = (each for each in mentions if each.source in ("user", None))
     outside = (each for each in mentions if each.source in EXTERNAL)
@@ -119,11 +136,17 @@ def trusted(recall: Recall, min_trust: int) -> Recall:
 
 def _without_doubted(hit: Hit, min_trust: int) -> Hit:
     """A hit without the message before it, where that is trusted less."""
-    return replace(hit, before=None) if hit.before is not None and hit.before.trust < min_trust else hit
+    return (
+        replace(hit, before=None)
+        if hit.before is not None and hit.before.trust < min_trust
+        else hit
+    )
 
 
 def outside_palace(recall: Recall) -> Recall:
-    """Return a recall without what a palace keeps: it has its say by itself, with its doubt, or that it has nothing."""
+    """Return a recall without what a palace keeps: it has its say by itself, with its doubt, or
+    that it has nothing.
+    """
     kept = tuple(hit for hit in recall if not is_of_palace(hit.node.metadata))
     return recall if len(kept) == len(recall) else replace(recall, hits=kept)
 
@@ -139,31 +162,41 @@ def check_min_trust(min_trust: Any) -> int:
 
 
 def place_of(source: Source | None, metadata: Mapping[str, Any]) -> str | None:
-    """The address of a page, without its query, or the name of a file and the page in it; None where it is not known."""
+    """The address of a page, without its query, or the name of a file and the page in it; None
+    where it is not known.
+    """
     if source == "web":
         return next(filter(None, (_address(metadata.get(name)) for name in _URLS)), None)
     if source == "file":
         paths = (metadata.get(name) for name in _PATHS)
-        name = next((_file_name(each) for each in paths if isinstance(each, str) and _file_name(each)), None)
+        name = next(
+            (_file_name(each) for each in paths if isinstance(each, str) and _file_name(each)), None
+        )
         page = metadata.get("page")
         return f"{name}, page {page}" if name and type(page) is int else name
     return None
 
 
 def document_source(metadata: Mapping[str, Any], *, address: str | None = None) -> Source:
-    """Where a document is from: "web" where it has an address, "file" where it has a path, else "import".
+    """Where a document is from: "web" where it has an address, "file" where it has a path, else
+    "import".
 
-    Nothing that its metadata says makes it the word of a user. `address` is what else is known of it.
+    Nothing that its metadata says makes it the word of a user. `address` is what else is known of
+    it.
     """
     if _address(address) or any(_address(metadata.get(name)) for name in _URLS):
         return "web"
     return (
-        "file" if any(isinstance(metadata.get(name), str) and metadata[name].strip() for name in _PATHS) else "import"
+        "file"
+        if any(isinstance(metadata.get(name), str) and metadata[name].strip() for name in _PATHS)
+        else "import"
     )
 
 
 def quoted(mention: Mention) -> str:
-    """The words of a mention from outside, for a chat that has no role for it: in a fence, and marked."""
+    """The words of a mention from outside, for a chat that has no role for it: in a fence, and
+    marked.
+    """
     # The same each time that it is read, and known to nobody beforehand, since ids are not.
     token = new_token(lambda count: hashlib.sha256(mention.id.encode()).digest()[:count])
     about = label(origin_of(mention).words() or "")
@@ -176,7 +209,9 @@ def _trust_of(hit: Hit) -> int:
 
 
 def _address(value: object) -> str | None:
-    """A web address without user, query and fragment, which may hold words or secrets; None for anything else."""
+    """A web address without user, query and fragment, which may hold words or secrets; None for
+    anything else.
+    """
     if not isinstance(value, str) or not re.match(r"https?://[^\s/]", value, re.I):
         return None
     try:
@@ -189,7 +224,9 @@ def _address(value: object) -> str | None:
 
 
 def _file_name(path: str) -> str:
-    """The name of a file without commas, which part a label: one called "a.txt, user, said last" would say who said it."""
+    """The name of a file without commas, which part a label: one called "a.txt, user, said last"
+    would say who said it.
+    """
     name = re.split(r"[/\\]", path.strip().rstrip("/\\"))[-1]
     return _shortened(without_commas(name))
 

@@ -1,7 +1,9 @@
-"""Memory's answer to a message of a chat: hits of a recall, a conversation as a whole, what is known of the user, or nothing.
+"""Memory's answer to a message of a chat: hits of a recall, a conversation as a whole, what is
+known of the user, or nothing.
 
-"What did we talk about last time?" is answered by the turns of that conversation in their order, "What do you know about me?" by
-what the user said of themselves, and "ok" by nothing. docs/why/questions.md has what is taken for such a message, and how often.
+"What did we talk about last time?" is answered by the turns of that conversation in their order,
+"What do you know about me?" by what the user said of themselves, and "ok" by nothing.
+docs/why/questions.md has what is taken for such a message, and how often.
 """
 
 from __future__ import annotations
@@ -47,7 +49,9 @@ SHORTENED = ", shortened"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overview(Recall):
-    """Messages as they were said, oldest first; `score` says which of them tell most, from 1 down. `head` says what they are."""
+    """Messages as they were said, oldest first; `score` says which of them tell most, from 1 down.
+    `head` says what they are.
+    """
 
     head: str
 
@@ -63,13 +67,16 @@ def recall_or_overview(
     speaker: str | None = None,
     before: Sequence[SaidBefore] = (),
 ) -> Recall:
-    """Return memory's answer to a message: what `Memory.recall` finds with at most `limit` hits, or an `Overview`, or nothing.
+    """Return memory's answer to a message: what `Memory.recall` finds with at most `limit` hits, or
+    an `Overview`, or nothing.
 
     An `Overview` is made where recall is not narrowed by
-    `choices`; where there is nothing to show in one, recall answers. A short reply comes with the question that it answers,
-    where recall is not narrowed: the question might be just what was not asked for. `speaker` is who asks, where several people
-    speak as one user: a name, "" without one, and None for whoever spoke last in this session. `before` is what was said
-    before in the conversation, oldest first: "and where is it?" is searched for with the question that says what it is about.
+    `choices`; where there is nothing to show in one, recall answers. A short reply comes with the
+    question that it answers, where recall is not narrowed: the question might be just what was not
+    asked for. `speaker` is who asks, where several people speak as one user: a name, "" without
+    one, and None for whoever spoke last in this session. `before` is what was said before in the
+    conversation, oldest first: "and where is it?" is searched for with the question that says what
+    it is about.
     Raises what `Memory.recall` raises.
     """
     overview = _overview(memory, question, choices=choices, scope=scope, speaker=speaker)
@@ -78,21 +85,36 @@ def recall_or_overview(
     narrowed = choices.filters()
     reader = reads_prompts(memory._engine.reader)
     recalled = [
-        memory.recall(query, limit=limit, min_score=min_score, hold=False, scope=scope, reader=reader, **narrowed)
+        memory.recall(
+            query,
+            limit=limit,
+            min_score=min_score,
+            hold=False,
+            scope=scope,
+            reader=reader,
+            **narrowed,
+        )
         for query in queries_of(question, before)
     ]
     recall = joined(question, recalled, limit=limit)
     if _is_narrowed(choices):
         return recall
     if scope != "tenant":
-        recall = _with_what_was_said(memory, question, recall, most=max(1, limit // 2), in_session=scope == "session")
+        recall = _with_what_was_said(
+            memory, question, recall, most=max(1, limit // 2), in_session=scope == "session"
+        )
     return with_questions(memory, recall, first=2 * choices.limit, scope=scope)
 
 
 def recalled_block(
-    scored: Sequence[tuple[Passage, float]], *, head: str | None, note: str | None, **block: Unpack[BlockOptions]
+    scored: Sequence[tuple[Passage, float]],
+    *,
+    head: str | None,
+    note: str | None,
+    **block: Unpack[BlockOptions],
 ) -> str:
-    """A block of what `recall_or_overview` found, each with its score: an `overview_block` below a `head`, else a `build_block`.
+    """A block of what `recall_or_overview` found, each with its score: an `overview_block` below a
+    `head`, else a `build_block`.
 
     `note`, `question` and `limit` are of the latter alone. See there for the arguments.
     """
@@ -103,12 +125,21 @@ def recalled_block(
 
 
 def hits_block(memory: Memory, recall: Recall, *, question: str, limit: int, room: int) -> str:
-    """A `build_block` of the best `limit` hits of a recall that fit `room` tokens, in a new fence."""
+    """A `build_block` of the best `limit` hits of a recall that fit `room` tokens, in
+    a new fence.
+    """
     return build_block(
-        [passage_of(hit) for hit in recall], question=question, token=new_token(), shown=(),
-        limit=limit, room=room, count=token_counter(memory),
-        note=note_of(degraded=recall.degraded, timeframe=recall.timeframe.note if recall.timeframe else None),
-    )  # fmt: skip
+        [passage_of(hit) for hit in recall],
+        question=question,
+        token=new_token(),
+        shown=(),
+        limit=limit,
+        room=room,
+        count=token_counter(memory),
+        note=note_of(
+            degraded=recall.degraded, timeframe=recall.timeframe.note if recall.timeframe else None
+        ),
+    )
 
 
 def overview_block(
@@ -120,13 +151,15 @@ def overview_block(
     shown: Collection[str],
     room: int,
     count: Callable[[str], int],
-    line: Callable[[Passage, str, str], str] = lambda _, about, words: f"- [{label(about)}] {indented(words)}",
+    line: Callable[[Passage, str, str], str] = lambda _, about, words: (
+        f"- [{label(about)}] {indented(words)}"
+    ),
 ) -> str:
     """A block of messages in their order, as many as fit `room` tokens; empty when none does.
 
     Args:
-        passages: The messages, oldest first, each with its worth: what tells most stays where room is short.
-        head: What they are, the line before them.
+        passages: The messages, oldest first, each with its worth: what tells most stays where room
+        is short. head: What they are, the line before them.
         warning: The block's first words; none when empty.
         token: The token of its fence.
         shown: Texts that the model sees anyway; these are skipped.
@@ -134,8 +167,9 @@ def overview_block(
         count: Counts the tokens of a text.
         line: The line of a message, of its label, and of its words or a part of them.
 
-    Of a long message an excerpt is shown first, and all of it where there is room when every other one is shown, those that tell
-    most before others. Where all are of one day, it stands in the head alone. The head says whether anything is missing.
+    Of a long message an excerpt is shown first, and all of it where there is room when every other
+    one is shown, those that tell most before others. Where all are of one day, it stands in the
+    head alone. The head says whether anything is missing.
     """
     left = [(passage, worth) for passage, worth in passages if passage.text not in shown]
     one_day = len({passage.at.date() for passage, _ in left if passage.at}) == 1
@@ -146,7 +180,9 @@ def overview_block(
 
     def text(lines: dict[int, str], note: str = SHORTENED) -> str:
         """The whole block."""
-        return fence.enclose(*filter(None, [warning]), f"{head}{note}:", *(each for _, each in sorted(lines.items())))
+        return fence.enclose(
+            *filter(None, [warning]), f"{head}{note}:", *(each for _, each in sorted(lines.items()))
+        )
 
     def forms(place: int, *lengths: int | None) -> Iterable[str]:
         """A message by lines of at most so many characters, of None all of it."""
@@ -167,14 +203,18 @@ def overview_block(
         for form in forms(place, None):
             if form != lines[place] and count(text({**lines, place: form})) <= room:
                 lines[place] = form
-    is_whole = len(lines) == len(left) and all(form in forms(place, None) for place, form in lines.items())
+    is_whole = len(lines) == len(left) and all(
+        form in forms(place, None) for place, form in lines.items()
+    )
     return text(lines, "") if is_whole else text(lines)
 
 
 def _overview(
     memory: Memory, question: str, *, choices: Choices, scope: Scope | None, speaker: str | None
 ) -> Overview | None:
-    """The messages that a question without a topic asks for; None for any other question, and where there are none."""
+    """The messages that a question without a topic asks for; None for any other question, and where
+    there are none.
+    """
     engine = memory._engine
     asked = overview_question(engine, question)
     if asked is None or scope == "tenant" or _is_narrowed(choices):
@@ -183,8 +223,11 @@ def _overview(
     return Overview(query=question, hits=tuple(hits), head=head) if hits else None
 
 
-def _with_what_was_said(memory: Memory, question: str, recall: Recall, *, most: int, in_session: bool) -> Recall:
-    """A recall for a question that names a time and nothing else, with what the user said then; any other one as it is.
+def _with_what_was_said(
+    memory: Memory, question: str, recall: Recall, *, most: int, in_session: bool
+) -> Recall:
+    """A recall for a question that names a time and nothing else, with what the user said then; any
+    other one as it is.
 
     What surely answers stays before it: what happened on a day may have been told on another one.
     """
@@ -194,7 +237,9 @@ def _with_what_was_said(memory: Memory, question: str, recall: Recall, *, most: 
         return recall
     hits = operations.as_hits(engine, operations.said_in(engine, windows, in_session=in_session))
     by_user = [hit for hit in hits if hit.mentions[0].role == "user" and not only_asks(hit.content)]
-    best = sorted(sorted(by_user, key=lambda hit: -hit.score)[:most], key=lambda hit: hit.mentions[0].at)
+    best = sorted(
+        sorted(by_user, key=lambda hit: -hit.score)[:most], key=lambda hit: hit.mentions[0].at
+    )
     if not best:
         return recall
     known = {hit.node.id for hit in best}
@@ -219,11 +264,17 @@ def _found(
         hits = operations.as_hits(engine, mentions, first=lambda mention: mention.id in sources)
         return operations.without_superseded(engine, question, hits), OF_USER
     if asked.windows:
-        return operations.as_hits(engine, operations.said_in(engine, asked.windows, in_session=in_session)), SAID
-    return operations.as_hits(engine, operations.last_conversation(engine, in_session=in_session)), LAST
+        return operations.as_hits(
+            engine, operations.said_in(engine, asked.windows, in_session=in_session)
+        ), SAID
+    return operations.as_hits(
+        engine, operations.last_conversation(engine, in_session=in_session)
+    ), LAST
 
 
 def _is_narrowed(choices: Choices) -> bool:
-    """True if a recall is narrowed to a part of memory; then what is shown of it is found by a search."""
+    """True if a recall is narrowed to a part of memory; then what is shown of it is found by a
+    search.
+    """
     filters = choices.filters()
     return filters.pop("timeframe", None) not in (None, "auto") or any(filters.values())

@@ -1,7 +1,9 @@
-"""Bytes of any length under keys of the caller: what the key-value stores of both frameworks keep in a collection.
+"""Bytes of any length under keys of the caller: what the key-value stores of both frameworks keep
+in a collection.
 
-A payload longer than a part is stored in several items, which are written, replaced and deleted together. Its first item
-says how many there are and which digest they have, so that a reader who meets a writer notices, and reads again.
+A payload longer than a part is stored in several items, which are written, replaced and deleted
+together. Its first item says how many there are and which digest they have, so that a reader who
+meets a writer notices, and reads again.
 """
 
 from __future__ import annotations
@@ -22,14 +24,18 @@ MOST_PARTS = CALL_BYTES // PART_BYTES - 1  # all of them are written by one call
 MOST_BYTES = PART_BYTES * MOST_PARTS
 # How many items are written in one transaction, and how many bytes, where there are more.
 MOST_ITEMS = 10_000
-_SPLIT = "htm_parts"  # in an item's value: how many parts its payload has, and the digest of all of it
+# in an item's value: how many parts its payload has, and the digest of all of it
+_SPLIT = "htm_parts"
 _PARTS = "parts"  # the label before the namespace of an item whose parts these are
 
 
-def write(collection: Collection, items: Iterable[CollectionItem], *, most: int = MOST_ITEMS) -> None:
+def write(
+    collection: Collection, items: Iterable[CollectionItem], *, most: int = MOST_ITEMS
+) -> None:
     """Put items whose payloads may be long; of several with one id the last one counts.
 
-    Up to `most` items, or 240 MB, are one transaction. Raises `InvalidInput` for a payload of more than 240 MB.
+    Up to `most` items, or 240 MB, are one transaction. Raises `InvalidInput` for a payload of more
+    than 240 MB.
     """
     most = min(most, collection._database.settings.max_drafts)
     last = {_place(item): item for item in items}
@@ -53,7 +59,11 @@ def write(collection: Collection, items: Iterable[CollectionItem], *, most: int 
 def read(collection: Collection, places: Sequence[Place]) -> dict[Place, CollectionItem]:
     """The items at these places, with their whole payloads; places without an item are left out."""
     items = {_place(item): item for item in collection.get(list(dict.fromkeys(places)))}
-    return {place: whole for place, item in items.items() if (whole := _whole(collection, item)) is not None}
+    return {
+        place: whole
+        for place, item in items.items()
+        if (whole := _whole(collection, item)) is not None
+    }
 
 
 def read_below(collection: Collection, namespace: tuple[str, ...]) -> Iterator[CollectionItem]:
@@ -81,18 +91,24 @@ def _place(item: CollectionItem) -> Place:
 
 def _part(place: Place, number: int) -> Place:
     namespace, id = place
-    return (_PARTS, *namespace), f"{hashlib.sha256(id.encode('utf-8', 'surrogatepass')).hexdigest()}:{number}"
+    return (
+        _PARTS,
+        *namespace,
+    ), f"{hashlib.sha256(id.encode('utf-8', 'surrogatepass')).hexdigest()}:{number}"
 
 
 def _split(item: CollectionItem, *, whole: bool) -> list[CollectionItem]:
-    """An item and the further parts of its payload. What a redactor reads stays whole, for it could not read parts."""
+    """An item and the further parts of its payload. What a redactor reads stays whole, for it could
+    not read parts.
+    """
     payload = item.payload
     if whole or payload is None or len(payload) <= PART_BYTES:
         return [item]
     pieces = [payload[start : start + PART_BYTES] for start in range(0, len(payload), PART_BYTES)]
     if len(pieces) > MOST_PARTS:
         raise InvalidInput(
-            f"expected a value of at most {MOST_BYTES:,} bytes, got {len(payload):,}; store it in several, or keep it in a "
+            f"expected a value of at most {MOST_BYTES:,} bytes, got {len(payload):,}; store it in "
+            "several, or keep it in a "
             "file or an object store"
         )
     split = {"count": len(pieces), "digest": hashlib.sha256(payload).hexdigest()}
@@ -101,7 +117,9 @@ def _split(item: CollectionItem, *, whole: bool) -> list[CollectionItem]:
     return [
         first,
         *(
-            CollectionItem(id=id, namespace=namespace, payload=piece, reference=item.id, index=False)
+            CollectionItem(
+                id=id, namespace=namespace, payload=piece, reference=item.id, index=False
+            )
             for (namespace, id), piece in zip(places[1:], pieces[1:], strict=True)
         ),
     ]
@@ -115,17 +133,21 @@ def _whole(collection: Collection, item: CollectionItem) -> CollectionItem | Non
         if split is None:
             return current
         parts = [_part(place, number) for number in range(1, split["count"])]
-        read = {_place(each): each for each in collection.get([place, *parts])}  # one statement, so of one moment
+        # one statement, so of one moment
+        read = {_place(each): each for each in collection.get([place, *parts])}
         if place not in read:
             return None
         if read[place].value.get(_SPLIT) == split:
             if any(part not in read for part in parts):
                 return None  # it is being deleted
-            payload = b"".join([read[place].payload or b"", *(read[part].payload or b"" for part in parts)])
+            payload = b"".join(
+                [read[place].payload or b"", *(read[part].payload or b"" for part in parts)]
+            )
             if hashlib.sha256(payload).hexdigest() == split["digest"]:
                 kept = {name: each for name, each in current.value.items() if name != _SPLIT}
                 return replace(read[place], payload=payload, value=kept)
         current = read[place]
     raise StorageError(
-        f"expected the parts of {place[1]!r:.80} to belong together, but they do not; put the value again, or delete it"
+        f"expected the parts of {place[1]!r:.80} to belong together, but they do not; put the "
+        "value again, or delete it"
     )

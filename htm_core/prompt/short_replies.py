@@ -1,6 +1,8 @@
-"""Replies with the question that they answer: "January." says nothing to a model that does not see what was asked.
+"""Replies with the question that they answer: "January." says nothing to a model that does not see
+what was asked.
 
-A longer message that begins with so short a sentence has answered with it, and goes on with something else.
+A longer message that begins with so short a sentence has answered with it, and goes on with
+something else.
 """
 
 from __future__ import annotations
@@ -14,15 +16,18 @@ from ..text.questions import SENTENCE, only_asks
 from .origin import said_by
 
 SHORT = 8  # words: a longer message mostly says what it is about
-SHORT_BEGINNING = 5  # words of the first sentence of a longer one, which then answers: "80 percent of it. I am going …"
+# words of the first sentence of a longer one, which then answers: "80 percent of it. I am going …"
+SHORT_BEGINNING = 5
 LONGEST_REPLY = 60  # words of a message that begins so
 LONGEST_QUESTION = 120  # characters that are shown of a question
 
 
 def with_questions(memory: Memory, recall: Recall, *, first: int, scope: Scope | None) -> Recall:
-    """A recall with the message right before each reply that is short, or begins so, of a user among its first hits (`Hit.before`).
+    """A recall with the message right before each reply that is short, or begins so, of a user
+    among its first hits (`Hit.before`).
 
-    One more small query is made, only where there is such a reply. Raises what `Memory.recall` raises.
+    One more small query is made, only where there is such a reply. Raises what `Memory.recall`
+    raises.
     """
     replies = {
         place: mention
@@ -40,10 +45,11 @@ def with_questions(memory: Memory, recall: Recall, *, first: int, scope: Scope |
 
 
 def question_answered(hit: Hit) -> str | None:
-    """The question that a reply of a user answers, if it is short or begins so, where it is known; its end where it is long.
+    """The question that a reply of a user answers, if it is short or begins so, where it is known;
+    its end where it is long.
 
-    Only what somebody else asked in the last sentence of the message right before it counts: where a message between the two was
-    forgotten or has expired, it may have been what was answered.
+    Only what somebody else asked in the last sentence of the message right before it counts: where
+    a message between the two was forgotten or has expired, it may have been what was answered.
     """
     reply, before = said_by(hit), hit.before
     if (
@@ -58,7 +64,11 @@ def question_answered(hit: Hit) -> str | None:
     if not asked or not asked[-1].rstrip().endswith("?"):
         return None
     question = " ".join(asked[-1].split())
-    return question if len(question) <= LONGEST_QUESTION else f"\u2026{question[1 - LONGEST_QUESTION :]}"
+    return (
+        question
+        if len(question) <= LONGEST_QUESTION
+        else f"\u2026{question[1 - LONGEST_QUESTION :]}"
+    )
 
 
 def _is_short_reply(hit: Hit) -> bool:

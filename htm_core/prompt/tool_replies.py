@@ -1,4 +1,6 @@
-"""Tools over a memory for a model: what it reads about each tool and argument, and what each tool replies."""
+"""Tools over a memory for a model: what it reads about each tool and argument, and what each tool
+replies.
+"""
 
 from __future__ import annotations
 
@@ -25,10 +27,13 @@ T = TypeVar("T")
 MAX_RECALLED = 20
 _ID = r"\[(?P<id>[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\]"
 _FORGOTTEN, _SHOWN = re.compile(rf"Forgotten {_ID}\."), re.compile(_ID)
-OVERVIEW_TOKENS = 1_000  # of a reply that shows a conversation as a whole, as many as a block of a prompt has
+# of a reply that shows a conversation as a whole, as many as a block of a prompt has
+OVERVIEW_TOKENS = 1_000
 TOOLS: Mapping[str, str] = {
-    "recall": "Look up what was said or noted before: facts about the user, decisions, earlier conversations. "
-    "'What did we talk about last time?' gives the last conversation, 'What do you know about me?' what the user said of "
+    "recall": "Look up what was said or noted before: facts about the user, decisions, earlier "
+    "conversations. "
+    "'What did we talk about last time?' gives the last conversation, 'What do you know about "
+    "me?' what the user said of "
     "themselves.",
     "remember": "Keep a fact for good, so that it can be recalled in later conversations.",
     "forget": "Forget a memory that is wrong or that the user wants to be forgotten.",
@@ -36,7 +41,8 @@ TOOLS: Mapping[str, str] = {
 ARGUMENTS: Mapping[str, str] = {
     "query": "What to look for, in words or as a question.",
     "limit": f"How many memories at most, from 1 to {MAX_RECALLED}.",
-    "timeframe": "Only what was said then, such as 'yesterday' or 'last week'; leave out for all times.",
+    "timeframe": "Only what was said then, such as 'yesterday' or 'last week'; leave out for all "
+    "times.",
     "content": "What to remember: one fact, as a sentence that can be understood by itself.",
     "importance": "From 0 (trivial) to 10 (vital); leave out if unsure.",
     "tags": "What it is about, such as 'user:preference'; leave out if nothing fits.",
@@ -53,12 +59,15 @@ WHAT_NEXT: Mapping[Advice, str] = {
 
 
 def allowed_limit(limit: int) -> int:
-    """Return the number of memories to recall: what the model wants, but from 1 to `MAX_RECALLED`."""
+    """Return the number of memories to recall: what the model wants, but from 1 to
+    `MAX_RECALLED`.
+    """
     return min(max(1, limit), MAX_RECALLED)
 
 
 def recalled(recall: Recall, *, token: str | None = None) -> str:
-    """Return the recall tool's reply: the warning, then in a fence a line for each memory with its id.
+    """Return the recall tool's reply: the warning, then in a fence a line for each memory with its
+    id.
 
     `token` is that of the fence; by default a new one.
     """
@@ -68,11 +77,14 @@ def recalled(recall: Recall, *, token: str | None = None) -> str:
 
 
 def recall_reply(memory: Memory, recall: Recall, *, budget: int = OVERVIEW_TOKENS) -> str:
-    """Return the recall tool's reply: the lines of `recalled`, or for an `Overview` its messages in their order, with their ids.
+    """Return the recall tool's reply: the lines of `recalled`, or for an `Overview` its messages in
+    their order, with their ids.
 
     An overview has at most `budget` tokens, as the memory counts them; what tells most stays.
     """
-    if isinstance(recall, Overview) and (text := _overview(recall, budget=budget, count=memory._engine.tokens)):
+    if isinstance(recall, Overview) and (
+        text := _overview(recall, budget=budget, count=memory._engine.tokens)
+    ):
         return text
     return recalled(recall)
 
@@ -87,20 +99,33 @@ def _overview(recall: Overview, *, budget: int, count: Callable[[str], int]) -> 
         shown=(),
         room=budget - count(OPENING) - 1,
         count=count,
-        line=lambda passage, about, words: f"[{passage.id}] ({source(about)}) {indented(words, by=4)}",
+        line=lambda passage, about, words: (
+            f"[{passage.id}] ({source(about)}) {indented(words, by=4)}"
+        ),
     )
     return f"{OPENING}\n{shown}" if shown else ""
 
 
 def notes_of(recall: Recall) -> list[str]:
-    """Return the notes on a recall for a model: what was searched for, in which times, and what is missing."""
+    """Return the notes on a recall for a model: what was searched for, in which times, and what is
+    missing.
+    """
     searched = [f"({one_line(recall.searched_note)})"] if recall.searched_note else []
-    note = [f"({one_line(recall.timeframe.note)})"] if recall.timeframe and recall.timeframe.note else []
+    note = (
+        [f"({one_line(recall.timeframe.note)})"]
+        if recall.timeframe and recall.timeframe.note
+        else []
+    )
     if not recall and recall.timeframe and recall.timeframe.words and not note:
         note = [
-            f"(Only \u201c{one_line(recall.timeframe.words)}\u201d was searched; leave out the timeframe to search all times.)"
+            f"(Only \u201c{one_line(recall.timeframe.words)}\u201d was searched; leave out the "
+            "timeframe to search all times.)"
         ]
-    return searched + note + ([f"(Incomplete: {one_line(recall.degraded)})"] if recall.degraded else [])
+    return (
+        searched
+        + note
+        + ([f"(Incomplete: {one_line(recall.degraded)})"] if recall.degraded else [])
+    )
 
 
 def remembered(node: Node) -> str:
@@ -140,15 +165,17 @@ def without_brackets(memory_id: str) -> str:
 def reply_to_errors(
     fail: Callable[[str, HTMError], Any], *, log: logging.Logger, unreachable: str
 ) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """A decorator for tools: an error becomes a reply that the model can act on, and the agent's run goes on.
+    """A decorator for tools: an error becomes a reply that the model can act on, and the agent's
+    run goes on.
 
     Args:
-        fail: Turns a sentence and the error into the reply, or into the exception by which a framework replies.
-        log: Where other errors are logged, by the name of the tool and the class of the error.
-        unreachable: The sentence for an error that the model cannot do anything about.
+        fail: Turns a sentence and the error into the reply, or into the exception by which a
+        framework replies. log: Where other errors are logged, by the name of the tool and the class
+        of the error. unreachable: The sentence for an error that the model cannot do anything
+        about.
 
-    The model reads in full what it said wrong. Of other errors it reads only `unreachable`, since their messages may name
-    hosts and users.
+    The model reads in full what it said wrong. Of other errors it reads only `unreachable`, since
+    their messages may name hosts and users.
     """
 
     def decorate(tool: Callable[P, T]) -> Callable[P, T]:
@@ -168,7 +195,9 @@ def reply_to_errors(
 
 
 def line_of(hit: Hit) -> str:
-    """One memory; its further lines are indented, so that none of them looks like another memory."""
+    """One memory; its further lines are indented, so that none of them looks like
+    another memory.
+    """
     mention = said_by(hit)
     doubt = MAYBE if hit.relevance < CERTAIN else None
     date, speaker = (
@@ -181,5 +210,8 @@ def line_of(hit: Hit) -> str:
     about = source(label_of(label_of(label_of(date, speaker, hit.holds), doubt), former))
     line = f"[{hit.node.id}]{f' ({about})' if about else ''} {indented(hit.content, by=4)}"
     for change in hit.formerly[:FORMERLY]:
-        line += f"\n    formerly (until {source(until(change))}): {one_line(change.older.content[:EXCERPT])}"
+        line += (
+            f"\n    formerly (until {source(until(change))}): "
+            f"{one_line(change.older.content[:EXCERPT])}"
+        )
     return line

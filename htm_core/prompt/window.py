@@ -1,7 +1,8 @@
 """The messages of a conversation that a model is shown: whole turns within a budget of tokens.
 
-A framework's adapter says which of its messages start a turn, which call tools, and what each costs. Here it is decided
-which of them fit, and which are too long to be shown whole (see `shorten`).
+A framework's adapter says which of its messages start a turn, which call tools, and what each
+costs. Here it is decided which of them fit, and which are too long to be shown whole (see
+`shorten`).
 """
 
 from __future__ import annotations
@@ -14,20 +15,24 @@ from .shorten import Shortener
 
 M = TypeVar("M")
 
-# Of what does not fit whole, no message takes more than this share of the room. The cut depends on nothing else, so that it
-# is the same in each request, and a provider's cache of the prefix stays valid.
+# Of what does not fit whole, no message takes more than this share of the room. The cut depends on
+# nothing else, so that it is the same in each request, and a provider's cache of the prefix stays
+# valid.
 LARGEST_SHARE = 0.5
 # The last question may take more, so that older turns do not cost it its middle.
 QUESTION_SHARE = 0.8
-# What comes after a question is shown beside it only with so many characters of each text; with fewer, the question is alone.
+# What comes after a question is shown beside it only with so many characters of each text; with
+# fewer, the question is alone.
 LEAST_BESIDE = 200
 
 
 @dataclass(frozen=True, slots=True)
 class MessageGroup(Generic[M]):
-    """Messages that stay together: one message, or a tool call with all of its results. `costs` has the tokens of each.
+    """Messages that stay together: one message, or a tool call with all of its results. `costs` has
+    the tokens of each.
 
-    `starts_turn` is true for a user's message. `by_person` is false for one that a framework wrote in the user's name.
+    `starts_turn` is true for a user's message. `by_person` is false for one that a framework wrote
+    in the user's name.
     """
 
     messages: tuple[M, ...]
@@ -56,8 +61,8 @@ def group_tool_calls(
         answers: Whether a result belongs to the group right before it.
         is_answered: Whether every call of a group has its result.
 
-    A result without its call is left out, and so is a call without its results, except at the very end: there its results
-    may still come.
+    A result without its call is left out, and so is a call without its results, except at the very
+    end: there its results may still come.
     """
     parts: list[list[M]] = []
     for message in messages:
@@ -67,17 +72,23 @@ def group_tool_calls(
             parts.append([message])
     last = len(parts) - 1
     return [
-        tuple(part) for at, part in enumerate(parts) if not is_result(part[0]) and (is_answered(part) or at == last)
+        tuple(part)
+        for at, part in enumerate(parts)
+        if not is_result(part[0]) and (is_answered(part) or at == last)
     ]
 
 
-def stable_window(groups: Sequence[MessageGroup[M]], *, room: int, low_water: int, shortener: Shortener[M]) -> list[M]:
-    """The newest turns that fit `room` tokens, in a window that starts at the same message for many turns.
+def stable_window(
+    groups: Sequence[MessageGroup[M]], *, room: int, low_water: int, shortener: Shortener[M]
+) -> list[M]:
+    """The newest turns that fit `room` tokens, in a window that starts at the same message for many
+    turns.
 
-    The start depends only on what was said before it. It stays where it is until the window exceeds `room`. Then it moves
-    to the first turn from which no more than `low_water` tokens are left, so that a provider's cache of the prefix stays
-    valid for the next turns. Messages that are too long lose their middle; of a single turn that is too large anyway, its
-    question and the newest groups are shown.
+    The start depends only on what was said before it. It stays where it is until the window exceeds
+    `room`. Then it moves to the first turn from which no more than `low_water` tokens are left, so
+    that a provider's cache of the prefix stays valid for the next turns. Messages that are too long
+    lose their middle; of a single turn that is too large anyway, its question and the newest groups
+    are shown.
     """
     if sum(group.tokens for group in groups) <= room:
         return _messages(groups)
@@ -104,9 +115,10 @@ def newest_turns(
 ) -> list[M] | None:
     """The newest whole turns that fit `room` tokens, from the last part of a conversation.
 
-    `is_all` says that nothing older exists. Returns None when older messages must be read to decide. A window that leaves
-    something out starts with a user's message. The last of these always stays, with the newest groups after it that fit.
-    Messages that are too long lose their middle.
+    `is_all` says that nothing older exists. Returns None when older messages must be read to
+    decide. A window that leaves something out starts with a user's message. The last of these
+    always stays, with the newest groups after it that fit. Messages that are too long lose their
+    middle.
     """
     if sum(group.tokens for group in groups) <= room:
         return _messages(groups) if is_all else None
@@ -137,13 +149,19 @@ def _messages(groups: Sequence[MessageGroup[M]]) -> list[M]:
 def _limits(groups: Sequence[MessageGroup[M]], *, room: int) -> list[int]:
     """Tokens at most of each message of each group."""
     turn = _last_turn(groups)
-    return [largest(room, share=QUESTION_SHARE if at == turn else LARGEST_SHARE) for at in range(len(groups))]
+    return [
+        largest(room, share=QUESTION_SHARE if at == turn else LARGEST_SHARE)
+        for at in range(len(groups))
+    ]
 
 
 def _sizes(groups: Sequence[MessageGroup[M]], *, room: int) -> list[int]:
     """The tokens of each group, once its messages are cut."""
     limits = _limits(groups, room=room)
-    return [sum(min(cost, limit) for cost in group.costs) for group, limit in zip(groups, limits, strict=True)]
+    return [
+        sum(min(cost, limit) for cost in group.costs)
+        for group, limit in zip(groups, limits, strict=True)
+    ]
 
 
 def _last_turn(groups: Sequence[MessageGroup[M]]) -> int:
@@ -155,9 +173,13 @@ def _last_turn(groups: Sequence[MessageGroup[M]]) -> int:
 def _truncate_turn(
     groups: Sequence[MessageGroup[M]], turn: int, sizes: Sequence[int], *, room: int
 ) -> Sequence[MessageGroup[M]]:
-    """Cut a turn that is too large to its first group, and the newest of the others that fit, one at least."""
+    """Cut a turn that is too large to its first group, and the newest of the others that fit, one
+    at least.
+    """
     opening, rest = list(groups[turn : turn + 1]), groups[turn + 1 :]
-    return opening + _newest_that_fit(rest, sizes[turn + 1 :], room=room - sum(sizes[turn : turn + 1]), at_least=1)
+    return opening + _newest_that_fit(
+        rest, sizes[turn + 1 :], room=room - sum(sizes[turn : turn + 1]), at_least=1
+    )
 
 
 def _newest_that_fit(
@@ -178,7 +200,9 @@ def _filling(groups: Sequence[MessageGroup[M]], limits: Sequence[int], *, room: 
     def taken(level: int) -> int:
         """Return the tokens of all messages with no limit below a level."""
         return sum(
-            min(cost, max(limit, level)) for group, limit in zip(groups, limits, strict=True) for cost in group.costs
+            min(cost, max(limit, level))
+            for group, limit in zip(groups, limits, strict=True)
+            for cost in group.costs
         )
 
     low, high = 0, max(0, room)
@@ -188,11 +212,15 @@ def _filling(groups: Sequence[MessageGroup[M]], limits: Sequence[int], *, room: 
     return [max(limit, low) for limit in limits]
 
 
-def _shorten(groups: Sequence[MessageGroup[M]], *, room: int, shortener: Shortener[M], fills: bool = False) -> list[M]:
-    """Messages with those that are too long cut, so that all of them take no more than `room` tokens.
+def _shorten(
+    groups: Sequence[MessageGroup[M]], *, room: int, shortener: Shortener[M], fills: bool = False
+) -> list[M]:
+    """Messages with those that are too long cut, so that all of them take no more than `room`
+    tokens.
 
-    Where cutting does not suffice, as with many results of one call or with pictures, the last question is shown with what
-    came last, then alone, then with its words alone. With `fills` a message has more than its share where the room allows it.
+    Where cutting does not suffice, as with many results of one call or with pictures, the last
+    question is shown with what came last, then alone, then with its words alone. With `fills` a
+    message has more than its share where the room allows it.
     """
     shown, total = [], 0
     limits = _limits(groups, room=room)

@@ -1,7 +1,8 @@
 """The reader: a small cross-encoder, which reads a question together with a passage.
 
-It is four layers of all-MiniLM-L6-v2 with outputs of its own, as ONNX with weights of 8 bits. Its word vectors stay in the embedded
-model's file. `python -m benchmarks.reader.train` trains it on this project's own chats; docs/why/reader.md has the measurements.
+It is four layers of all-MiniLM-L6-v2 with outputs of its own, as ONNX with weights of 8 bits. Its
+word vectors stay in the embedded model's file. `python -m benchmarks.reader.train` trains it on
+this project's own chats; docs/why/reader.md has the measurements.
 """
 
 from __future__ import annotations
@@ -33,16 +34,18 @@ AT_ONCE = 10  # pairs in one run of the model, of similar length
 MOST_CHARACTERS = 2_000  # of a text: more than PASSAGE words
 KEPT = 4_096  # pairs of a question and a passage whose logits are kept
 
-# The outputs are logits. Of a question and a passage: the passage states what is asked, now or formerly; it is the answer. Of two
-# messages of one person, the newer in the place of the question: what the older one says no longer holds.
+# The outputs are logits. Of a question and a passage: the passage states what is asked, now or
+# formerly; it is the answer. Of two messages of one person, the newer in the place of the question:
+# what the older one says no longer holds.
 STATES, ANSWERS, REPLACES = 0, 1, 2
-# Of a message alone: it asks something, only acknowledges, tells the assistant how to behave or asks it to do something once, says
-# what its author likes or plans, that something has ended, speaks of somebody else, says that its author does not know, or is
-# pasted or raw output; it tells what lasts: who its author is, who somebody in their life is, where they live or come from, what
+# Of a message alone: it asks something, only acknowledges, tells the assistant how to behave or
+# asks it to do something once, says what its author likes or plans, that something has ended,
+# speaks of somebody else, says that its author does not know, or is pasted or raw output; it tells
+# what lasts: who its author is, who somebody in their life is, where they live or come from, what
 # they do for a living or study.
 KINDS = (
-    "asks", "acknowledges", "instructs", "requests", "prefers", "plans", "ended", "of_another", "unknown", "raw",
-    "about", "people", "places", "work",
+    "asks", "acknowledges", "instructs", "requests", "prefers", "plans", "ended", "of_another",
+    "unknown", "raw", "about", "people", "places", "work",
 )  # fmt: skip
 FIRST_KIND = 3
 OUTPUTS = FIRST_KIND + len(KINDS)
@@ -88,7 +91,9 @@ def shown(who: str, at: datetime | None, passage: str) -> str:
 
 def digest(question: str, passage: str) -> bytes:
     """A key for a question and a passage."""
-    return hashlib.blake2b(f"{len(question)} {question}{passage}".encode(errors="replace"), digest_size=16).digest()
+    return hashlib.blake2b(
+        f"{len(question)} {question}{passage}".encode(errors="replace"), digest_size=16
+    ).digest()
 
 
 class Reader:
@@ -96,8 +101,8 @@ class Reader:
 
     Args:
         directory: The folder of the embedded model's files.
-        threads: At most so many threads work on one call; None is `HTM_MODEL_THREADS`, else at most four.
-        file: The ONNX file.
+        threads: At most so many threads work on one call; None is `HTM_MODEL_THREADS`, else at most
+        four. file: The ONNX file.
 
     Raises `ModelError` when onnxruntime cannot open it.
     """
@@ -105,16 +110,27 @@ class Reader:
     def __init__(self, directory: Path, *, threads: int | None = None, file: Path = FILE) -> None:
         self._pairs = Pairs(directory)
         self._session = session(file, directory, threads)
-        # The logits of what was read last, by digests of the texts: nothing that anybody said stays here.
+        # The logits of what was read last, by digests of the texts: nothing that anybody said stays
+        # here.
         self._kept, self._lock = LastUsed[bytes, Floats](KEPT), threading.Lock()
 
     def questions(self, question: str, passages: Sequence[str]) -> Floats:
-        """The logits of a question with each passage, of shape (passages, OUTPUTS). What was read lately is not read again."""
+        """The logits of a question with each passage, of shape (passages, OUTPUTS). What was read
+        lately is not read again.
+        """
         keys = [digest(question, passage) for passage in passages]
         with self._lock:
             logits = {key: kept for key in keys if (kept := self._kept.get(key)) is not None}
-        unread = {key: passage for key, passage in zip(keys, passages, strict=True) if key not in logits}
-        read = dict(zip(unread, self._read([self._pairs.of(question, each) for each in unread.values()]), strict=True))
+        unread = {
+            key: passage for key, passage in zip(keys, passages, strict=True) if key not in logits
+        }
+        read = dict(
+            zip(
+                unread,
+                self._read([self._pairs.of(question, each) for each in unread.values()]),
+                strict=True,
+            )
+        )
         with self._lock:
             self._kept.update(read)
         logits |= read
@@ -139,7 +155,9 @@ class Reader:
             places = order[first : first + AT_ONCE]
             tokens, parts = filled_up([pairs[place] for place in places])
             with native_parts.part():
-                logits[places] = self._session.run(["logits"], {"tokens": tokens, "parts": parts})[0]
+                logits[places] = self._session.run(["logits"], {"tokens": tokens, "parts": parts})[
+                    0
+                ]
         return logits
 
 

@@ -1,4 +1,6 @@
-"""The embedded reader, loaded at its first use; `Memory.recall(reader=True)` and what goes into prompts use it."""
+"""The embedded reader, loaded at its first use; `Memory.recall(reader=True)` and what goes into
+prompts use it.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ MEANWHILE = "Until then hits keep the order of the search"
 
 
 class EmbeddedReader:
-    """The reader of a process; any number of threads may use it at once. Every failure is a `ModelError`."""
+    """The reader of a process; any number of threads may use it at once. Every failure is a
+    `ModelError`.
+    """
 
     def __init__(self) -> None:
         self._kept_for_parent: list[object] = []
@@ -41,24 +45,27 @@ class EmbeddedReader:
             )
         except time_limit.OutOfTime as error:
             raise ModelError(
-                f"expected the reader to answer within {seconds:.3g} s, but it did not; raise Settings.reranker_timeout, or go "
+                f"expected the reader to answer within {seconds:.3g} s, but it did not; raise "
+                "Settings.reranker_timeout, or go "
                 f"without it: reader=False. {MEANWHILE}"
             ) from error
 
     def states(
         self, question: str, passages: Sequence[tuple[str, datetime | None, str]], *, seconds: float
     ) -> list[float] | None:
-        """Return how surely each passage states what is asked, as logits; None where the model cannot read the question.
+        """Return how surely each passage states what is asked, as logits; None where the model
+        cannot read the question.
 
         A passage is who said it, when, and its words. Raises what `questions` raises.
         """
         if self.readable(question) < READABLE:
             return None
-        from .reader import STATES, shown  # brings onnxruntime, which is here where the model could be loaded
+        # brings onnxruntime, which is here where the model could be loaded
+        from .reader import STATES, shown
 
-        logits: list[float] = self.questions(question, [shown(*passage) for passage in passages], seconds=seconds)[
-            :, STATES
-        ].tolist()
+        logits: list[float] = self.questions(
+            question, [shown(*passage) for passage in passages], seconds=seconds
+        )[:, STATES].tolist()
         return logits
 
     def readable(self, text: str) -> float:
@@ -69,7 +76,8 @@ class EmbeddedReader:
         return self._model.call(lambda reader: reader.readable(text))
 
     def replaced(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
-        """Return the probability that the older of two messages of one person no longer holds; each pair is newer, older.
+        """Return the probability that the older of two messages of one person no longer holds; each
+        pair is newer, older.
 
         Raises `ModelError` when the model cannot be loaded.
         """
@@ -89,7 +97,9 @@ class EmbeddedReader:
         return [dict(zip(KINDS, map(_probability, of), strict=True)) for of in logits]
 
     def renew(self) -> None:
-        """Load the model anew in a forked child: the threads of onnxruntime exist only in the parent."""
+        """Load the model anew in a forked child: the threads of onnxruntime exist only in the
+        parent.
+        """
         self._kept_for_parent.append(self._model)  # deleting its session here would wait for them
         self._model = _unloaded()
 
@@ -99,7 +109,9 @@ def _probability(logit: float) -> float:
 
 
 def reads_prompts(wanted: bool | None) -> bool:
-    """True if the reader reads what goes into a prompt: as wanted, and by default where its files are here."""
+    """True if the reader reads what goes into a prompt: as wanted, and by default where its files
+    are here.
+    """
     return is_here() if wanted is None else wanted
 
 
@@ -129,12 +141,14 @@ def _load() -> Reader:
         from .reader import Reader
     except ImportError as error:
         raise ModelError(
-            f"the reader needs numpy, onnxruntime and tokenizers, and {error.name} is not installed: "
+            f"the reader needs numpy, onnxruntime and tokenizers, and {error.name} is not "
+            "installed: "
             f'pip install "htm-memory[embedded]". {MEANWHILE}'
         ) from error
     folder = weights.find()
     if folder is None:  # a recall waits for no download
         raise ModelError(
-            f"the reader needs the files of the embedded model, which are not here: htm setup. {MEANWHILE}"
+            "the reader needs the files of the embedded model, which are not here: htm setup. "
+            f"{MEANWHILE}"
         )
     return Reader(folder)

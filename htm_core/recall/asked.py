@@ -1,7 +1,9 @@
-"""Find what is asked in a long message among what is pasted into it: a question above, below or between a mail, a log or code.
+"""Find what is asked in a long message among what is pasted into it: a question above, below or
+between a mail, a log or code.
 
-It goes by where a part stands, how long it is, whether it ends with a question mark of any script, and by blank lines, fences and
-quoted lines. It reads no words, so it holds in every language. A message of ordinary length is one question, as it is.
+It goes by where a part stands, how long it is, whether it ends with a question mark of any script,
+and by blank lines, fences and quoted lines. It reads no words, so it holds in every language. A
+message of ordinary length is one question, as it is.
 """
 
 from __future__ import annotations
@@ -17,7 +19,8 @@ SHORT = 300  # characters of a part that asks, at most
 MOST = 3  # parts
 REACH = 8_000  # characters that are read from the beginning of a message, and from its end
 GIST = 250  # characters from the beginning of what is pasted, and from its end
-UNMARKED_SHARE = 4  # without a question mark a part asks if it is at most one of so many parts of the message
+# without a question mark a part asks if it is at most one of so many parts of the message
+UNMARKED_SHARE = 4
 
 _FENCES = ("```", "~~~")
 _QUOTES = (">", "|")
@@ -30,7 +33,8 @@ _SENTENCE_ENDS = re.compile(
 class AskedParts:
     """The parts of a message that ask, and the gist of what stands beside them.
 
-    `surely` says that they have a question mark; else they only look like a question, and the rest may matter as much.
+    `surely` says that they have a question mark; else they only look like a question, and the rest
+    may matter as much.
     """
 
     parts: tuple[str, ...]
@@ -44,7 +48,9 @@ class AskedParts:
 
 
 def asked_in(text: str) -> AskedParts | None:
-    """Return what a long message asks; None where it is short, or where nothing in it can be told from the rest."""
+    """Return what a long message asks; None where it is short, or where nothing in it can be told
+    from the rest.
+    """
     text = ends_of(text.strip())
     if len(text) < LONG:
         return None
@@ -58,7 +64,9 @@ def asked_in(text: str) -> AskedParts | None:
             (marked if _asks(part) else unmarked).append(part)
     if not marked and (inner := [part for part in _inner(blocks) if _asks(part)]):
         marked = inner
-    unmarked = [] if marked else [part for part in unmarked if UNMARKED_SHARE * len(part) <= len(text)]
+    unmarked = (
+        [] if marked else [part for part in unmarked if UNMARKED_SHARE * len(part) <= len(text)]
+    )
     parts = tuple([*marked, *dict.fromkeys(unmarked)][:MOST])
     rest = text
     for part in parts:
@@ -71,7 +79,9 @@ def asked_in(text: str) -> AskedParts | None:
 
 
 def ends_of(text: str) -> str:
-    """Return the part of a message that is read: all of it, or the beginning and the end of a very long one."""
+    """Return the part of a message that is read: all of it, or the beginning and the end of a very
+    long one.
+    """
     return text if len(text) <= 2 * REACH else f"{text[:REACH]}\n\n{text[-REACH:]}"
 
 
@@ -82,7 +92,9 @@ def asked_words(text: str) -> str:
 
 
 def _own_blocks(text: str) -> Iterator[str]:
-    """The blocks of lines that stand outside of fences and are not quoted, without their blank lines."""
+    """The blocks of lines that stand outside of fences and are not quoted, without their blank
+    lines.
+    """
     lines, fence = list[str](), ""
     for line in [*text.split("\n"), ""]:
         begin = line.lstrip()
@@ -115,13 +127,17 @@ def _sentences(block: str) -> Iterator[str]:
 
 
 def _edge(block: str, *, at_end: bool) -> str:
-    """Return what may ask at either end of a message: a short block, else the sentences of a long one from a question on."""
+    """Return what may ask at either end of a message: a short block, else the sentences of a long
+    one from a question on.
+    """
     if len(block) <= SHORT:
         return block
     if at_end:
         near = block[-SHORT:]
         starts = [found.end() for found in _SENTENCE_ENDS.finditer(near)]
-        asking = (start for start, stop in pairwise([*starts, SHORT]) if _asks_last(near[start:stop]))
+        asking = (
+            start for start, stop in pairwise([*starts, SHORT]) if _asks_last(near[start:stop])
+        )
         first = next(asking, None)
         return "" if first is None else near[first:].strip()
     near = block[:SHORT]
@@ -132,11 +148,15 @@ def _edge(block: str, *, at_end: bool) -> str:
 
 def _asks(part: str) -> bool:
     """True if a sentence of a part ends with a question mark."""
-    return _asks_last(part) or any(_asks_last(part[: found.end()]) for found in _SENTENCE_ENDS.finditer(part))
+    return _asks_last(part) or any(
+        _asks_last(part[: found.end()]) for found in _SENTENCE_ENDS.finditer(part)
+    )
 
 
 def _asks_last(text: str) -> bool:
-    """True if a text ends with a question mark, of whatever script; that of Greek is a semicolon."""
+    """True if a text ends with a question mark, of whatever script; that of Greek is a
+    semicolon.
+    """
     for place in range(len(text) - 1, -1, -1):
         mark = text[place]
         if mark in ";\u037e":

@@ -1,4 +1,5 @@
-"""Candidates of a query, as the database finds them: one row of lists, read into arrays that recall/scoring.py takes.
+"""Candidates of a query, as the database finds them: one row of lists, read into arrays that
+recall/scoring.py takes.
 
 Only this module and the scores need numpy, so it is imported by the first recall and not before.
 """
@@ -25,9 +26,11 @@ SPARSE_HEADER = 3  # numbers before the entries of a sparse vector in binary for
 
 @dataclass(frozen=True, slots=True)
 class FoundCandidates:
-    """Candidates of a query, and those of its forms that are names of speakers; None where it has none.
+    """Candidates of a query, and those of its forms that are names of speakers; None where it has
+    none.
 
-    `similar_words` has its doubtful words that no memory has, each with what memories have instead and how often.
+    `similar_words` has its doubtful words that no memory has, each with what memories have instead
+    and how often.
     """
 
     candidates: Candidates
@@ -37,7 +40,8 @@ class FoundCandidates:
 
 
 def find(read: Reader, query: RecallQuery) -> FoundCandidates:
-    """Everything that the two searches find for a query, and what stands beside it, with what it is scored by.
+    """Everything that the two searches find for a query, and what stands beside it, with what it is
+    scored by.
 
     Raises `DimensionMismatch` when the embedding is of another model than the tenant's vectors.
     """
@@ -58,14 +62,17 @@ def find(read: Reader, query: RecallQuery) -> FoundCandidates:
     }
     (row,) = read(load("recall/search")["candidates"], parameters | query.filters.parameters())
     beside = SeenBeside(row["superseding"], row["merged"])
-    return FoundCandidates(_candidates(row), row["known_speakers"], row["similar_words"] or {}, beside)
+    return FoundCandidates(
+        _candidates(row), row["known_speakers"], row["similar_words"] or {}, beside
+    )
 
 
 def _candidates(row: Mapping[str, Any]) -> Candidates:
     sessions = row["sessions"] or []
     numbers: dict[tuple[str, str], int] = {}
     conversations = [
-        numbers.setdefault(place, len(numbers)) for place in zip(row["owners"] or [], sessions, strict=True)
+        numbers.setdefault(place, len(numbers))
+        for place in zip(row["owners"] or [], sessions, strict=True)
     ]
     return Candidates(
         vector_weight=row["vector_weight"],
@@ -117,9 +124,11 @@ def _term_weights(row: Mapping[str, Any]) -> Array:
 
 
 def _entries(sparse: Sequence[bytes]) -> tuple[Integers, Integers, Array]:
-    """The entries of sparse vectors in pgvector's binary form: the place of the vector, the dimension and the value of each.
+    """The entries of sparse vectors in pgvector's binary form: the place of the vector, the
+    dimension and the value of each.
 
-    The form is three 32-bit numbers, of which the second counts the entries, then all dimensions, then all values as float4.
+    The form is three 32-bit numbers, of which the second counts the entries, then all dimensions,
+    then all values as float4.
     """
     words = np.frombuffer(b"".join(sparse), dtype=">i4")
     sizes = np.array([len(each) // 4 for each in sparse], dtype=np.intp)
@@ -127,4 +136,8 @@ def _entries(sparse: Sequence[bytes]) -> tuple[Integers, Integers, Array]:
     place = np.repeat(np.arange(len(sparse)), counts)
     within = np.arange(len(place)) - np.repeat(np.cumsum(counts) - counts, counts)
     at = (np.cumsum(sizes) - sizes + SPARSE_HEADER)[place] + within
-    return place, words[at].astype(np.intp), words.view(">f4")[at + counts[place]].astype(np.float64)
+    return (
+        place,
+        words[at].astype(np.intp),
+        words.view(">f4")[at + counts[place]].astype(np.float64),
+    )

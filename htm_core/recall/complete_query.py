@@ -1,4 +1,6 @@
-"""A query as the database takes it: the times and the speakers that it names, its words, its embedding, and what they weigh by."""
+"""A query as the database takes it: the times and the speakers that it names, its words, its
+embedding, and what they weigh by.
+"""
 
 from __future__ import annotations
 
@@ -36,21 +38,23 @@ ANOTHER_TIME = timedelta(days=40)
 VECTOR_SHARE = 0.4
 # And of that, for a question that the embedder cannot read, to order what no word finds.
 LEAST_READABLE = 0.1
-NODES = 8  # the newest whose vectors a recall looks after; what is more has jobs, and is found by its words until then
+# the newest whose vectors a recall looks after; what is more has jobs, and is found by its words
+# until then
+NODES = 8
 PASSAGES = 8
 LONGEST_WAIT = 2.0  # seconds for what another thread makes; after that its words have to do
 
 
-# -- the times that it names -------------------------------------------------------------------------------------------
+# -- the times that it names -----------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class NamedTimes:
     """The text of a query to search for, and the times to search in.
 
-    `text` is searched for in the times of `applied`, in all where that is None; `elsewhere` in all times where they hold no answer.
-    `then` are the times that the query asks about, where they are over; `alone` says that it names nothing else, and they count
-    from now.
+    `text` is searched for in the times of `applied`, in all where that is None; `elsewhere` in all
+    times where they hold no answer. `then` are the times that the query asks about, where they are
+    over; `alone` says that it names nothing else, and they count from now.
     """
 
     text: str
@@ -63,18 +67,23 @@ class NamedTimes:
 def times_of(engine: Engine, text: str, timeframe: TimeframeLike, *, mode: Mode) -> NamedTimes:
     """The times of a query. "auto" takes out of the text a time that says when, and limits to it.
 
-    A time that counts from now, such as "yesterday", is another day in a memory that says so. So it is no word to search for where
-    "auto" searches all times, nor in a query that names nothing else.
+    A time that counts from now, such as "yesterday", is another day in a memory that says so. So it
+    is no word to search for where "auto" searches all times, nor in a query that names nothing
+    else.
     """
     auto = timeframe == "auto"
     chosen = () if auto or timeframe is None else engine.time_windows(timeframe)
     applied = (
-        AppliedTimeframe(windows=chosen, words=timeframe if isinstance(timeframe, str) else None) if chosen else None
+        AppliedTimeframe(windows=chosen, words=timeframe if isinstance(timeframe, str) else None)
+        if chosen
+        else None
     )
     if not (auto or mode == "hybrid"):
         return NamedTimes(text, text, applied)
     now, settings = engine.clock(), engine.settings
-    rest, windows, words = extract_filter(text, now=now, week_start=settings.week_start, timezone=engine.timezone)
+    rest, windows, words = extract_filter(
+        text, now=now, week_start=settings.week_start, timezone=engine.timezone
+    )
     if not windows:
         return NamedTimes(text, text, applied)
     then = windows if all(each.stop is not None and each.stop <= now for each in windows) else ()
@@ -90,11 +99,17 @@ def moments(engine: Engine, text: str, signals: Signals) -> tuple[Window, ...]:
     """The times that a text names, where they count."""
     if not signals.time:
         return ()
-    return times_in(text, now=engine.clock(), week_start=engine.settings.week_start, timezone=engine.timezone)
+    return times_in(
+        text, now=engine.clock(), week_start=engine.settings.week_start, timezone=engine.timezone
+    )
 
 
-def speaking_of_another_day(engine: Engine, query: RecallQuery, hits: Sequence[Hit]) -> frozenset[str]:
-    """The ids of hits that speak of another day than the one about which alone a question asks: of "yesterday", long ago."""
+def speaking_of_another_day(
+    engine: Engine, query: RecallQuery, hits: Sequence[Hit]
+) -> frozenset[str]:
+    """The ids of hits that speak of another day than the one about which alone a question asks: of
+    "yesterday", long ago.
+    """
     named_in = partial(times_in, week_start=engine.settings.week_start, timezone=engine.timezone)
     return frozenset(
         hit.node.id
@@ -107,14 +122,20 @@ def speaking_of_another_day(engine: Engine, query: RecallQuery, hits: Sequence[H
 
 
 def held_during(windows: Sequence[Window], start: datetime, stop: datetime | None) -> bool:
-    """True if what held between two moments, the second None for still, held at any of these times."""
+    """True if what held between two moments, the second None for still, held at any of
+    these times.
+    """
     return any(_overlap(each, Window(start=start, stop=stop)) for each in windows)
 
 
 def _counts_from_now(engine: Engine, text: str, windows: Sequence[Window]) -> bool:
-    """True if the time in a text depends on the day, as that of "yesterday" does: in a memory it is another. May is a name."""
+    """True if the time in a text depends on the day, as that of "yesterday" does: in a memory it is
+    another. May is a name.
+    """
     earlier = engine.clock() - ANOTHER_TIME
-    _, others, _ = extract_filter(text, now=earlier, week_start=engine.settings.week_start, timezone=engine.timezone)
+    _, others, _ = extract_filter(
+        text, now=earlier, week_start=engine.settings.week_start, timezone=engine.timezone
+    )
     return [_in_its_year(each) for each in others] != [_in_its_year(each) for each in windows]
 
 
@@ -123,7 +144,9 @@ def _in_its_year(window: Window) -> str:
 
 
 def _has(window: Window, moment: datetime) -> bool:
-    return (window.start is None or window.start <= moment) and (window.stop is None or moment < window.stop)
+    return (window.start is None or window.start <= moment) and (
+        window.stop is None or moment < window.stop
+    )
 
 
 def _overlap(one: Window, other: Window) -> bool:
@@ -132,15 +155,19 @@ def _overlap(one: Window, other: Window) -> bool:
     )
 
 
-# -- its words, speakers and embedding ---------------------------------------------------------------------------------
+# -- its words, speakers and embedding -------------------------------------------------------------
 
 
-def complete(engine: Engine, query: RecallQuery, *, speakers: Mapping[str, str] | None = None) -> RecallQuery:
-    """A query with all that its text says. When the embedder fails it has no embedding, and `degraded` says why.
+def complete(
+    engine: Engine, query: RecallQuery, *, speakers: Mapping[str, str] | None = None
+) -> RecallQuery:
+    """A query with all that its text says. When the embedder fails it has no embedding, and
+    `degraded` says why.
 
-    `speakers` are those of its names that speak, as they are written; None where that is to be guessed from what earlier recalls
-    have seen. They decide what is embedded, and the search itself tells them. What this process has just written gets its vector
-    now. Raises `ModelError` for mode="vector" without an embedding.
+    `speakers` are those of its names that speak, as they are written; None where that is to be
+    guessed from what earlier recalls have seen. They decide what is embedded, and the search itself
+    tells them. What this process has just written gets its vector now. Raises `ModelError` for
+    mode="vector" without an embedding.
     """
     forms = name_forms(query.text) if query.signal_weights.speaker else {}
     if speakers is None:
@@ -150,14 +177,19 @@ def complete(engine: Engine, query: RecallQuery, *, speakers: Mapping[str, str] 
         query,
         forms=forms,
         speakers=tuple(speakers),
-        words=None if query.mode == "vector" else lexical_query(" ".join((query.text, *query.added))),
+        words=None
+        if query.mode == "vector"
+        else lexical_query(" ".join((query.text, *query.added))),
         phrases=quoted_phrases(query.text),
     )
     embedding, degraded = _embed(engine, query, written=tuple(speakers.values()))
     if embedding is not None:
         make_fresh_vectors(engine, query)
     if query.mode == "vector" and embedding is None:
-        raise ModelError(f"expected a vector for mode='vector', but {degraded}; use mode='hybrid', or fix the embedder")
+        raise ModelError(
+            f"expected a vector for mode='vector', but {degraded}; use "
+            "mode='hybrid', or fix the embedder"
+        )
     return replace(
         query,
         embedding=embedding,
@@ -177,7 +209,9 @@ def _words_alone(why: str) -> str:
     return f"Only words were searched: {why}"
 
 
-def _embed(engine: Engine, query: RecallQuery, *, written: Sequence[str]) -> tuple[Sequence[float] | None, str | None]:
+def _embed(
+    engine: Engine, query: RecallQuery, *, written: Sequence[str]
+) -> tuple[Sequence[float] | None, str | None]:
     """The query's embedding, or None and why there is none; the mode "text" needs none."""
     if query.mode == "text":
         return None, None
@@ -185,23 +219,27 @@ def _embed(engine: Engine, query: RecallQuery, *, written: Sequence[str]) -> tup
     try:
         embedding = engine.embedder.query(text)
         if query.mode != "vector" and not any(embedding):
-            return None, _words_alone(f"the embedder {query.model} answered the question with zeros")
+            return None, _words_alone(
+                f"the embedder {query.model} answered the question with zeros"
+            )
         return embedding, None
     except ModelError as error:
         _log.warning("recall by words alone: %s", type(error).__name__)
         return None, f"Only words were searched, since the embedder {query.model} failed: {error}"
 
 
-# -- vectors of what was just written ----------------------------------------------------------------------------------
+# -- vectors of what was just written --------------------------------------------------------------
 
 
 def make_fresh_vectors(engine: Engine, query: RecallQuery) -> None:
-    """Make the vectors that are still missing of the newest memories of this process, where they are few.
+    """Make the vectors that are still missing of the newest memories of this process, where they
+    are few.
 
-    Where this process has nothing pending that the query may see, this is one look into memory. Else it is one call of the
-    embedder, a read and a transaction. What another thread is at work on is waited for: many recalls at once would all embed the
-    same texts. The query's own text is left out: a question that was just said is no answer to itself. What fails here is left
-    to the worker.
+    Where this process has nothing pending that the query may see, this is one look into memory.
+    Else it is one call of the embedder, a read and a transaction. What another thread is at work on
+    is waited for: many recalls at once would all embed the same texts. The query's own text is left
+    out: a question that was just said is no answer to itself. What fails here is left to the
+    worker.
     """
     model, owners = engine.embedder.name, query.filters.owners
     fresh = engine.fresh_nodes.visible(engine.tenant, owners, model=model, limit=NODES + 1)
@@ -213,8 +251,11 @@ def make_fresh_vectors(engine: Engine, query: RecallQuery) -> None:
         return
     ends = time.monotonic() + time_limit.for_model(LONGEST_WAIT)
     others = _make_unclaimed(engine, ids, everybody=query.of_everybody)
-    if others and engine.fresh_nodes.wait(engine.tenant, others, seconds=max(0.0, ends - time.monotonic())):
-        _make_unclaimed(engine, others, everybody=query.of_everybody)  # nearly always they have theirs by now
+    if others and engine.fresh_nodes.wait(
+        engine.tenant, others, seconds=max(0.0, ends - time.monotonic())
+    ):
+        # nearly always they have theirs by now
+        _make_unclaimed(engine, others, everybody=query.of_everybody)
 
 
 def _make_unclaimed(engine: Engine, ids: list[UUID], *, everybody: bool) -> list[UUID]:
@@ -224,7 +265,8 @@ def _make_unclaimed(engine: Engine, ids: list[UUID], *, everybody: bool) -> list
         try:
             engine.fresh_nodes.done(engine.tenant, _make_vectors(engine, mine, everybody=everybody))
         except ModelError:
-            engine.fresh_nodes.done(engine.tenant, mine)  # a text that the model cannot take would fail each recall
+            # a text that the model cannot take would fail each recall
+            engine.fresh_nodes.done(engine.tenant, mine)
         except HTMError as error:
             _log.warning("the vectors of new memories are left to the worker: %s", error)
         finally:
@@ -240,7 +282,9 @@ def _make_vectors(engine: Engine, ids: list[UUID], *, everybody: bool) -> set[UU
     if not missing:
         return set(ids)
     ids = [text.id for text in missing]
-    vectors = dict(zip(ids, engine.embedder.documents([text.body for text in missing]), strict=True))
+    vectors = dict(
+        zip(ids, engine.embedder.documents([text.body for text in missing]), strict=True)
+    )
     made = {text.node_id for text in missing} - jobs.nodes_left(missing, vectors)
     retry_transaction(lambda: _store(engine, vectors, sorted(made), everybody=everybody))
     return made

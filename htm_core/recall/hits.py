@@ -1,7 +1,9 @@
-"""Stages of a recall: what happens to hits after a search, one step after another, each under the name that `explain` gives.
+"""Stages of a recall: what happens to hits after a search, one step after another, each under the
+name that `explain` gives.
 
-`searches.py` puts the stages after each search in order, `recall.py` those of what all searches found together. A hit that a stage
-puts in another place gets the score of that place, so that scores still descend.
+`searches.py` puts the stages after each search in order, `recall.py` those of what all searches
+found together. A hit that a stage puts in another place gets the score of that place, so that
+scores still descend.
 """
 
 from __future__ import annotations
@@ -38,7 +40,8 @@ if TYPE_CHECKING:
 _log = logging.getLogger("htm.recall")
 
 KEPT = 0.3  # of the score of a hit that only asks
-# What has ended keeps so much of its score where something else has not ended. docs/why/times.md says why.
+# What has ended keeps so much of its score where something else has not ended. docs/why/times.md
+# says why.
 ENDED_SHARE = 0.9
 # What is infinitely old keeps so much of its score where it decays.
 DECAYED_SHARE = 0.7
@@ -57,8 +60,12 @@ def on_hits(change: Callable[[Engine, RecallQuery, Sequence[Hit]], Sequence[Hit]
     return stage
 
 
-def in_stages(engine: Engine, query: RecallQuery, recall: Recall, stages: Mapping[str, Stage]) -> Recall:
-    """A recall after these stages. Where the query asks for an explanation, `steps` names those that changed a hit or its place."""
+def in_stages(
+    engine: Engine, query: RecallQuery, recall: Recall, stages: Mapping[str, Stage]
+) -> Recall:
+    """A recall after these stages. Where the query asks for an explanation, `steps` names those
+    that changed a hit or its place.
+    """
     for name, stage in stages.items():
         before, recall = recall.hits, stage(engine, query, recall)
         if query.explain and recall.hits != before:
@@ -67,7 +74,9 @@ def in_stages(engine: Engine, query: RecallQuery, recall: Recall, stages: Mappin
 
 
 def moved(hit: Hit, *, score: float, relevance: float, by: str) -> Hit:
-    """A hit with the score of its new place. `by` is the part of the score that says so, where the hit has parts at all."""
+    """A hit with the score of its new place. `by` is the part of the score that says so, where the
+    hit has parts at all.
+    """
     signals = {**hit.signals, by: score - hit.score} if hit.signals else hit.signals
     return replace(hit, score=score, relevance=relevance, signals=signals)
 
@@ -77,14 +86,16 @@ def _lowered(hit: Hit, loss: float, signal: str) -> Hit:
     return replace(hit, score=hit.score - loss, signals={**hit.signals, signal: -loss})
 
 
-# -- merged memories ---------------------------------------------------------------------------------------------------
+# -- merged memories -------------------------------------------------------------------------------
 
 
 def as_one(engine: Engine, query: RecallQuery, hits: Sequence[Hit]) -> list[Hit]:
-    """Hits in which nothing stands twice that was merged: the best of what says the same keeps its place and its score.
+    """Hits in which nothing stands twice that was merged: the best of what says the same keeps its
+    place and its score.
 
-    It is shown with the node that stands for all of it, as far as the filters let that be seen, and with the mentions of all that
-    were found; each mention keeps its own words. It is one short query more.
+    It is shown with the node that stands for all of it, as far as the filters let that be seen, and
+    with the mentions of all that were found; each mention keeps its own words. It is one short
+    query more.
     """
     if not hits:
         return []
@@ -97,7 +108,9 @@ def as_one(engine: Engine, query: RecallQuery, hits: Sequence[Hit]) -> list[Hit]
     for hit in hits:
         node = UUID(hit.node.id)
         groups.setdefault(stands_for.get(node, node), []).append(hit)
-    missing = [node for node, group in groups.items() if all(UUID(hit.node.id) != node for hit in group)]
+    missing = [
+        node for node, group in groups.items() if all(UUID(hit.node.id) != node for hit in group)
+    ]
     # Tags, metadata and words are a node's own: what stands for a hit may not have them.
     asked = query.filters
     is_open = not (asked.tags or asked.equal or asked.metadata or query.mode == "text")
@@ -105,7 +118,9 @@ def as_one(engine: Engine, query: RecallQuery, hits: Sequence[Hit]) -> list[Hit]
     made = []
     for node, group in groups.items():
         best = group[0]
-        standing = next((hit.node for hit in group if UUID(hit.node.id) == node), known.get(node, best.node))
+        standing = next(
+            (hit.node for hit in group if UUID(hit.node.id) == node), known.get(node, best.node)
+        )
         if len(group) > 1 or standing is not best.node:
             best = _as_one(group, replace(best, node=standing))
         made.append(best)
@@ -121,12 +136,14 @@ def _as_one(hits: Sequence[Hit], best: Hit) -> Hit:
     keyed = [hit.node for hit in hits if hit.node.keys]
     if keyed and not node.keys:  # a key was given to what had been merged before
         keys = dict.fromkeys(key for each in keyed for key in each.keys)
-        node = replace(node, keys=tuple(sorted(keys)), version=max(each.version or 0 for each in keyed))
+        node = replace(
+            node, keys=tuple(sorted(keys)), version=max(each.version or 0 for each in keyed)
+        )
     best = replace(best, node=node, mentions=tuple(mentions))
     return best if best.passage in node.content else replace(best, passage=node.content)
 
 
-# -- copies, and what nobody asked for ---------------------------------------------------------------------------------
+# -- copies, and what nobody asked for -------------------------------------------------------------
 
 
 def copies_last(_: Engine, query: RecallQuery, hits: Sequence[Hit]) -> Sequence[Hit]:
@@ -142,27 +159,43 @@ def copies_last(_: Engine, query: RecallQuery, hits: Sequence[Hit]) -> Sequence[
 
 
 def copies_among(query: RecallQuery, hits: Sequence[Hit]) -> Sequence[int | None]:
-    """For each hit the place of the better one that it repeats: the same words of two people are two memories."""
+    """For each hit the place of the better one that it repeats: the same words of two people are
+    two memories.
+    """
     if not query.signal_weights.diversity:
         return ()
     voices = [hit.mentions[0].name if hit.mentions else None for hit in hits]
     return copies([hit.passage for hit in hits], voices=voices)
 
 
-def without_what_nobody_asked_for(engine: Engine, query: RecallQuery, hits: Sequence[Hit]) -> Sequence[Hit]:
-    """The hits without replies of memory's own tools, and without what speaks of another day than the question."""
+def without_what_nobody_asked_for(
+    engine: Engine, query: RecallQuery, hits: Sequence[Hit]
+) -> Sequence[Hit]:
+    """The hits without replies of memory's own tools, and without what speaks of another day than
+    the question.
+    """
     ids = left_out(engine, query, hits)
     return [hit for hit in hits if hit.node.id not in ids] if ids else hits
 
 
 def left_out(engine: Engine, query: RecallQuery, hits: Sequence[Hit]) -> frozenset[str]:
     """The ids of hits that nobody asked for."""
-    replies = frozenset(hit.node.id for hit in hits if hit.mention and is_memory_reply(hit.content, hit.mention.role))
-    return replies | speaking_of_another_day(engine, query, hits) if query.asks_a_time_alone else replies
+    replies = frozenset(
+        hit.node.id
+        for hit in hits
+        if hit.mention and is_memory_reply(hit.content, hit.mention.role)
+    )
+    return (
+        replies | speaking_of_another_day(engine, query, hits)
+        if query.asks_a_time_alone
+        else replies
+    )
 
 
 def answers_first(_: Engine, query: RecallQuery, hits: Sequence[Hit]) -> list[Hit]:
-    """The hits with those that only ask further down, by the weight of `echo`: they fit a question best, and say nothing."""
+    """The hits with those that only ask further down, by the weight of `echo`: they fit a question
+    best, and say nothing.
+    """
     weight = query.signal_weights.echo
     lowered = [
         _lowered(hit, loss, "echo")
@@ -173,18 +206,21 @@ def answers_first(_: Engine, query: RecallQuery, hits: Sequence[Hit]) -> list[Hi
     return sorted(lowered, key=lambda hit: -hit.score)  # hits of equal score stay in their order
 
 
-# -- when a hit holds --------------------------------------------------------------------------------------------------
+# -- when a hit holds ------------------------------------------------------------------------------
 
 
 def in_time(engine: Engine, hits: Sequence[Hit], *, at: datetime) -> Sequence[Hit]:
-    """The hits with what is to be said of when they hold; what has ended loses a tenth of its score, what decays up to three.
+    """The hits with what is to be said of when they hold; what has ended loses a tenth of its
+    score, what decays up to three.
 
-    What has ended loses nothing where all have. Of equal scores what still holds comes first. Hits that lose nothing stay in
-    their order.
+    What has ended loses nothing where all have. Of equal scores what still holds comes first. Hits
+    that lose nothing stay in their order.
     """
     settings, zone = engine.settings, engine.timezone
     if not (
-        settings.decay or settings.stale_after or any(each.valid is not None for hit in hits for each in hit.mentions)
+        settings.decay
+        or settings.stale_after
+        or any(each.valid is not None for hit in hits for each in hit.mentions)
     ):
         return hits
     marked = [_marked(hit, at=at, zone=zone, settings=settings) for hit in hits]
@@ -192,7 +228,10 @@ def in_time(engine: Engine, hits: Sequence[Hit], *, at: datetime) -> Sequence[Hi
         marked = [_decayed(hit, at=at, settings=settings) for hit in marked]
     ended = sum(hit.ended for hit in marked)
     if 0 < ended < len(marked):
-        marked = [_lowered(hit, hit.score * (1 - ENDED_SHARE), "ended") if hit.ended else hit for hit in marked]
+        marked = [
+            _lowered(hit, hit.score * (1 - ENDED_SHARE), "ended") if hit.ended else hit
+            for hit in marked
+        ]
     elif not settings.decay:
         return marked
     return sorted(marked, key=lambda hit: (-hit.score, hit.ended))
@@ -223,14 +262,16 @@ def _decayed(hit: Hit, *, at: datetime, settings: Settings) -> Hit:
     return _lowered(hit, hit.score * (1 - (DECAYED_SHARE + (1 - DECAYED_SHARE) * left)), "decay")
 
 
-# -- the reranker and the reader ---------------------------------------------------------------------------------------
+# -- the reranker and the reader -------------------------------------------------------------------
 
 
 def ordered_by_a_model(engine: Engine, query: RecallQuery, recall: Recall) -> Recall:
-    """A recall whose hits are in the order of the reranker, or else of the reader; as it was, with the reason, where that fails.
+    """A recall whose hits are in the order of the reranker, or else of the reader; as it was, with
+    the reason, where that fails.
 
-    Either decides who stands where, and the search what a place is worth: the numbers of models differ in scale, and what counts
-    by score elsewhere (`min_score`, what a prompt shows whole) goes on to mean the same.
+    Either decides who stands where, and the search what a place is worth: the numbers of models
+    differ in scale, and what counts by score elsewhere (`min_score`, what a prompt shows whole)
+    goes on to mean the same.
     """
     reranker = engine.reranker if query.with_plugs else None
     if not recall.hits or (reranker is None and not query.reader):
@@ -243,15 +284,21 @@ def ordered_by_a_model(engine: Engine, query: RecallQuery, recall: Recall) -> Re
         else:
             hits = _reranked(reranker, query.question, hits, seconds=seconds)
     except ModelError as error:
-        _log.warning("recall without the %s: %s", "reranker" if reranker else "reader", type(error).__name__)
+        _log.warning(
+            "recall without the %s: %s", "reranker" if reranker else "reader", type(error).__name__
+        )
         why = f"Hits are in the order of the search: {error}"
         fallback = f"{fallback} {why}" if fallback else why
     timings = replace(recall.timings, reranker=(time.perf_counter() - began) * 1e3)
     return replace(recall, hits=hits, fallback=fallback, timings=timings)
 
 
-def _reranked(reranker: CheckedReranker, question: str, hits: Sequence[Hit], *, seconds: float) -> tuple[Hit, ...]:
-    """The hits as the reranker puts them, each with score and relevance of its place; what it leaves out stands last."""
+def _reranked(
+    reranker: CheckedReranker, question: str, hits: Sequence[Hit], *, seconds: float
+) -> tuple[Hit, ...]:
+    """The hits as the reranker puts them, each with score and relevance of its place; what it
+    leaves out stands last.
+    """
     scores = [hit.score for hit in hits]
     relevances = sorted((hit.relevance for hit in hits), reverse=True)
     order = reranker.order(question, [_shown(hit) for hit in hits], scores, seconds=seconds)
@@ -267,16 +314,20 @@ def _reranked(reranker: CheckedReranker, question: str, hits: Sequence[Hit], *, 
 
 
 def _shown(hit: Hit) -> str:
-    """Return the text that the reranker reads: who said it, where that is known, and the passage that fits best."""
+    """Return the text that the reranker reads: who said it, where that is known, and the passage
+    that fits best.
+    """
     name = own_name(hit.mention.name) if hit.mention else None
     return f"{name}: {hit.passage}" if name else hit.passage
 
 
 def _read(query: RecallQuery, hits: tuple[Hit, ...], *, seconds: float) -> tuple[Hit, ...]:
-    """The hits with the first of them as the reader puts them; as they were where it cannot read the question.
+    """The hits with the first of them as the reader puts them; as they were where it cannot read
+    the question.
 
-    A hit gets the score of the place to which it moves, and the relevance that the reader gives it. Where a question asks for what
-    holds now, the newest of the messages that state it comes first, and the others say that they were said earlier.
+    A hit gets the score of the place to which it moves, and the relevance that the reader gives it.
+    Where a question asks for what holds now, the newest of the messages that state it comes first,
+    and the others say that they were said earlier.
     """
     first, rest = hits[: relevance.READ], hits[relevance.READ :]
     passages = [
@@ -301,17 +352,23 @@ def _read(query: RecallQuery, hits: tuple[Hit, ...], *, seconds: float) -> tuple
         if standing.earlier:
             said_when = {**dict.fromkeys(standing.earlier, "earlier"), standing.newest: "last"}
     relevances = [
-        relevance.relevance_as_read(logit, hit.match.cosine) for hit, logit in zip(first, logits, strict=True)
+        relevance.relevance_as_read(logit, hit.match.cosine)
+        for hit, logit in zip(first, logits, strict=True)
     ]
     placed = (
-        replace(moved(first[old], score=score, relevance=relevances[old], by="reader"), said_when=said_when.get(old))
+        replace(
+            moved(first[old], score=score, relevance=relevances[old], by="reader"),
+            said_when=said_when.get(old),
+        )
         for old, score in zip(order, scores, strict=True)
     )
     return (*placed, *rest)
 
 
 def _asks_now(query: RecallQuery) -> bool:
-    """True if a query asks for what holds now, and nothing in its options says that another time is meant."""
+    """True if a query asks for what holds now, and nothing in its options says that another time is
+    meant.
+    """
     f = query.filters
     return (
         not (query.of_everybody or f.windows or query.moments or query.timeframe)

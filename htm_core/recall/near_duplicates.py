@@ -12,19 +12,23 @@ from ..base.folding import lexical_query
 
 SIMILARITY = 0.8  # at least this share of the pairs of neighbouring words is the same
 REMEMBERED = 1024  # texts whose words are kept for the next comparison: hits come again
-# A sign is a word of its own, as in "C++"; punctuation that only separates words and sentences is none.
-_PARTS = r".,;:!?'\"()\[\]{}/\\\u2026\u2018-\u201f\u00ab\u00bb\u2010-\u2015\u3001\u3002\u300c\u300d-"
+# A sign is a word of its own, as in "C++"; punctuation that only separates words and sentences is
+# none.
+_PARTS = (
+    r".,;:!?'\"()\[\]{}/\\\u2026\u2018-\u201f\u00ab\u00bb\u2010-\u2015\u3001\u3002\u300c\u300d-"
+)
 _WORD = re.compile(rf"(?<!\w)-\d+|\w+|[^\w\s{_PARTS}]")
 
 
 def copies(texts: Sequence[str], *, voices: Sequence[Hashable]) -> list[int | None]:
     """For each text, the index of the earlier text that it repeats, or None.
 
-    Two texts are near-duplicates when they share at least 80 % of their pairs of neighbouring words (beginning and end
-    count as words) and have the same numbers and signs in the same order. Letter case and punctuation do not count. They
-    must also have the same voice, that is, speaker: the same words of two people are two memories. In texts of up to
-    eleven words all words must be the same. A text is compared only with earlier ones that are not copies themselves.
-    Cost for texts as short as a passage: about 12 microseconds for a message, 90 for 900 characters.
+    Two texts are near-duplicates when they share at least 80 % of their pairs of neighbouring words
+    (beginning and end count as words) and have the same numbers and signs in the same order. Letter
+    case and punctuation do not count. They must also have the same voice, that is, speaker: the
+    same words of two people are two memories. In texts of up to eleven words all words must be the
+    same. A text is compared only with earlier ones that are not copies themselves. Cost for texts
+    as short as a passage: about 12 microseconds for a message, 90 for 900 characters.
     """
     compared = [words_of(text) for text in texts]
     holders: dict[Hashable, list[int]] = {}
@@ -44,9 +48,10 @@ def copies(texts: Sequence[str], *, voices: Sequence[Hashable]) -> list[int | No
 class Words:
     """The words of a text, in order; those that differ; and those that are no letters alone.
 
-    `spare` is the most different words, of the two texts together, that a text and its copy need not share: each of them changes at
-    least one pair, and a fifth of all pairs, a quarter of its own, need not be shared. `marks` are its longest words, one more than
-    a copy may lack: so every copy has one of them among its own marks.
+    `spare` is the most different words, of the two texts together, that a text and its copy need
+    not share: each of them changes at least one pair, and a fifth of all pairs, a quarter of its
+    own, need not be shared. `marks` are its longest words, one more than a copy may lack: so every
+    copy has one of them among its own marks.
     """
 
     words: tuple[str, ...]
@@ -56,10 +61,15 @@ class Words:
     marks: tuple[str, ...]
 
     def is_near(self, other: Words) -> bool:
-        """True if the two are near-duplicates, provided that their numbers and signs are the same."""
+        """True if the two are near-duplicates, provided that their numbers and signs
+        are the same.
+        """
         spare = min(self.spare, other.spare)
         # Most differ in length alone by more than that, which is seen at once.
-        if abs(len(self.different) - len(other.different)) > spare or len(self.different ^ other.different) > spare:
+        if (
+            abs(len(self.different) - len(other.different)) > spare
+            or len(self.different ^ other.different) > spare
+        ):
             return False
         mine, others = self.pairs, other.pairs
         shared = len(mine & others)

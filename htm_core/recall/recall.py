@@ -1,6 +1,8 @@
-"""Recall, from top to bottom: a query is checked, searched for, and what was found goes through one stage after another.
+"""Recall, from top to bottom: a query is checked, searched for, and what was found goes through one
+stage after another.
 
-`searches.py` has the searches, `hits.py` the stages; `STAGES` below are those of what all searches found.
+`searches.py` has the searches, `hits.py` the stages; `STAGES` below are those of what all searches
+found.
 """
 
 from __future__ import annotations
@@ -32,7 +34,8 @@ from .search import Filters, RecallQuery, preceding
 from .searches import SMALLEST_POOL, search
 from .supersession import present_values_first
 
-SMALLEST_VECTOR_POOL = 20  # candidates of mode="vector", where they are the answer; several may be passages of one node
+# candidates of mode="vector", where they are the answer; several may be passages of one node
+SMALLEST_VECTOR_POOL = 20
 NO_SIGNALS = Signals(**dict.fromkeys(Signals.model_fields, 0.0))
 
 
@@ -59,18 +62,25 @@ def prepare(
     signals: Mapping[str, float] | None = None,
     reader: bool | None = None,
 ) -> RecallQuery:
-    """Check what `Memory.recall` was given; raises `InvalidInput`, and nothing is searched or embedded then."""
+    """Check what `Memory.recall` was given; raises `InvalidInput`, and nothing is searched or
+    embedded then.
+    """
     text = validation.check_query(query)
     validation.check_choice(mode, get_args(Mode), what="mode")
     asked = None
     if len(query) >= LONG:
         query = ends_of(query)
-        if mode != "text" and (asked := asked_in(query)):  # words alone are searched for as they are given
+        # words alone are searched for as they are given
+        if mode != "text" and (asked := asked_in(query)):
             text = validation.check_query(asked.parts[0])
     if scope is not None:
         validation.check_choice(scope, get_args(Scope), what="scope")
-    if budget is not None and (isinstance(budget, bool) or not isinstance(budget, int) or budget < 0):
-        raise InvalidInput(f"expected budget to be a whole number of tokens, 0 or more, got {budget!r}")
+    if budget is not None and (
+        isinstance(budget, bool) or not isinstance(budget, int) or budget < 0
+    ):
+        raise InvalidInput(
+            f"expected budget to be a whole number of tokens, 0 or more, got {budget!r}"
+        )
     weights = engine.settings.signals
     if signals or mode == "vector":
         weights = _signal_weights(weights, signals, mode)
@@ -125,32 +135,42 @@ def prepare(
 
 
 def _signal_weights(signals: Signals, weights: Mapping[str, float] | None, mode: Mode) -> Signals:
-    """The weights of what counts beside the vector and the words, with those of one recall; raises `InvalidInput`.
+    """The weights of what counts beside the vector and the words, with those of one recall; raises
+    `InvalidInput`.
 
-    mode="vector" gives the nearest neighbours, in the order of their nearness: there, only signals count whose weights were given.
+    mode="vector" gives the nearest neighbours, in the order of their nearness: there, only signals
+    count whose weights were given.
     """
     if weights:
         if not isinstance(weights, Mapping):
-            raise InvalidInput(f"expected signals to be weights by name, such as {{'context': 0}}, got {weights!r:.80}")
+            raise InvalidInput(
+                f"expected signals to be weights by name, such as {{'context': "
+                f"0}}, got {weights!r:.80}"
+            )
         try:
             signals = Signals(**{**signals.model_dump(exclude_unset=True), **weights})
         except (ValidationError, TypeError) as error:
             names = ", ".join(Signals.model_fields)
             raise InvalidInput(
-                f"expected signals to be weights by name, numbers from 0 to 1 (session, speaker, time, prior: to 10) for "
+                "expected signals to be weights by name, numbers from 0 to 1 (session, speaker, "
+                "time, prior: to 10) for "
                 f"{names}, got {dict(weights)!r:.120}"
             ) from error
     if mode != "vector":
         return signals
-    return NO_SIGNALS.model_copy(update={name: getattr(signals, name) for name in signals.model_fields_set})
+    return NO_SIGNALS.model_copy(
+        update={name: getattr(signals, name) for name in signals.model_fields_set}
+    )
 
 
 def answer(engine: Engine, query: RecallQuery) -> Recall:
-    """Search for a query, take what it finds through the stages, and hold the hits in working memory where it says so.
+    """Search for a query, take what it finds through the stages, and hold the hits in working
+    memory where it says so.
 
-    When the embedder fails, or is of another model than the tenant's vectors by now, the words are searched alone, and
-    `degraded` says so. When the times that the query names hold no answer, all times are searched, and `timeframe` says so. An
-    expander or a reranker that fails is left out, and `fallback` says so.
+    When the embedder fails, or is of another model than the tenant's vectors by now, the words are
+    searched alone, and `degraded` says so. When the times that the query names hold no answer, all
+    times are searched, and `timeframe` says so. An expander or a reranker that fails is left out,
+    and `fallback` says so.
     """
     read = READ if query.reader else 0  # a model puts more hits in order than are asked for
     if engine.reranker is not None and query.with_plugs:
@@ -173,7 +193,11 @@ def answer(engine: Engine, query: RecallQuery) -> Recall:
 def _within_limit(_: Engine, query: RecallQuery, hits: Sequence[Hit]) -> Sequence[Hit]:
     """The hits that were asked for, with the parts of their scores where these were, too."""
     first = hits[: query.limit]
-    return first if query.explain else [replace(hit, signals={}) if hit.signals else hit for hit in first]
+    return (
+        first
+        if query.explain
+        else [replace(hit, signals={}) if hit.signals else hit for hit in first]
+    )
 
 
 def _with_users(engine: Engine, query: RecallQuery, hits: Sequence[Hit]) -> Sequence[Hit]:
@@ -181,12 +205,15 @@ def _with_users(engine: Engine, query: RecallQuery, hits: Sequence[Hit]) -> Sequ
     if not (query.of_everybody and hits):
         return hits
     owners = engine.reading(
-        lambda connection: nodes.owners(connection, [UUID(hit.node.id) for hit in hits]), everybody=True
+        lambda connection: nodes.owners(connection, [UUID(hit.node.id) for hit in hits]),
+        everybody=True,
     )
     return [replace(hit, user=owners.get(UUID(hit.node.id)) or None) for hit in hits]
 
 
-def _searched(engine: Engine, *, scope: Scope | None, session: str | None) -> tuple[str | None, list[str] | None]:
+def _searched(
+    engine: Engine, *, scope: Scope | None, session: str | None
+) -> tuple[str | None, list[str] | None]:
     """The one session that is searched, and the owners; None where it is any of them."""
     if session is not None:
         session = validation.normal_name(session, what="session")
@@ -201,8 +228,11 @@ def _searched(engine: Engine, *, scope: Scope | None, session: str | None) -> tu
     return session, list(dict.fromkeys([*engine.owners, *engine.owners_of(session)]))
 
 
-def messages_before(engine: Engine, mentions: Sequence[str], *, everybody: bool) -> dict[str, Mention]:
-    """The message right before each of these mentions in its session, by the mention's id; none where nothing was said before.
+def messages_before(
+    engine: Engine, mentions: Sequence[str], *, everybody: bool
+) -> dict[str, Mention]:
+    """The message right before each of these mentions in its session, by the mention's id; none
+    where nothing was said before.
 
     `everybody` says that they may be of any owner of the tenant.
     """
@@ -212,10 +242,11 @@ def messages_before(engine: Engine, mentions: Sequence[str], *, everybody: bool)
 
 
 def _within_budget(engine: Engine, query: RecallQuery, hits: Sequence[Hit]) -> Sequence[Hit]:
-    """The best whole hits that fit a token budget; what is left of it goes to the message before each, best hit first.
+    """The best whole hits that fit a token budget; what is left of it goes to the message before
+    each, best hit first.
 
-    An answer is seldom readable without its question. A message that is a hit itself, or stands before two hits, is
-    counted once.
+    An answer is seldom readable without its question. A message that is a hit itself, or stands
+    before two hits, is counted once.
     """
     if query.budget is None:
         return hits

@@ -1,16 +1,18 @@
-"""The score of what a search has found: how well each candidate answers, by itself and by what stands around it.
+"""The score of what a search has found: how well each candidate answers, by itself and by what
+stands around it.
 
-A score does not depend on what else was found, so that scores compare between queries: a cosine counts in full from 0.8 on, and
-words count against the best score that any passage could have for this query. The parts of a score add up to it, and it is from
-0 to 1:
+A score does not depend on what else was found, so that scores compare between queries: a cosine
+counts in full from 0.8 on, and words count against the best score that any passage could have for
+this query. The parts of a score add up to it, and it is from 0 to 1:
 
     (vector + words + context + sum of weight * signal) / (1 + sum of weights) + ranker
 
-over the signals that this query can have; what the ranker adds counts less and less towards 1, so that the score stays in its range
-and no two good ones are equal. docs/why/reader.md says what each part is for, and has their measurements.
+over the signals that this query can have; what the ranker adds counts less and less towards 1, so
+that the score stays in its range and no two good ones are equal. docs/why/reader.md says what each
+part is for, and has their measurements.
 
-Arrays have one row for each node or each mention, and one column for each term of the query; column 0 stands for the phrases that
-it quotes, as one more term.
+Arrays have one row for each node or each mention, and one column for each term of the query; column
+0 stands for the phrases that it quotes, as one more term.
 """
 
 from __future__ import annotations
@@ -36,38 +38,46 @@ Booleans: TypeAlias = npt.NDArray[np.bool_]
 FULL_COSINE = 0.8
 # How loud a message is at the places around it: one and two after it, and one before it.
 LOUDNESS = ((1, 0.9), (2, 0.8), (-1, 0.7))
-# The length, in words, from which on a text takes little from what stands around it, and gives little to it.
+# The length, in words, from which on a text takes little from what stands around it, and gives
+# little to it.
 LONG = 50.0
-# So much of a query the heaviest word alone covers only when other words corroborate it. Never all, which would divide by nothing.
+# So much of a query the heaviest word alone covers only when other words corroborate it. Never all,
+# which would divide by nothing.
 ALONE, ALMOST_ALL = 0.3, 0.999
-# What counts against a node leaves it this share of its score: nothing that was found looks like what a copy is worth.
+# What counts against a node leaves it this share of its score: nothing that was found looks like
+# what a copy is worth.
 LEAST_SHARE = 0.1
-# From here on what is added counts less and less: two scores never meet at 1, where their order would be lost.
+# From here on what is added counts less and less: two scores never meet at 1, where their order
+# would be lost.
 ADDED_IN_FULL_TO = 0.9
 BELOW = 0.99  # times the score of what has all words of a query, at most, for what has none of them
 WEEK = 7 * 86_400.0  # seconds
-# The ranker: what was learned of how the parts of a score go together, with what stands beside a message, and who said it. It is a
-# linear model over what recall computes in any case; `python -m benchmarks.train_ranker` fits it on this project's own chats, and
-# docs/why/reader.md has the measurement. What it weighs to is added to the score.
-# Beside the weights, so that what is added is about 0 on average: below 0 a score has no room for an order.
+# The ranker: what was learned of how the parts of a score go together, with what stands beside a
+# message, and who said it. It is a linear model over what recall computes in any case;
+# `python -m benchmarks.train_ranker` fits it on this project's own chats, and docs/why/reader.md
+# has the measurement. What it weighs to is added to the score. Beside the weights, so that what is
+# added is about 0 on average: below 0 a score has no room for an order.
 CONSTANT = 0.25
 WEIGHTS = {
-    "nearness": -0.0756, "coverage": -0.3425, "share_of_words": 0.1688, "by_words_alone": -0.0172, "by_vector_alone": -0.0649,
-    "log_place": -0.0516, "first_places": -0.0748, "context": -1.281, "speaker": 0.9238, "by_assistant": -0.2139,
-    "said_before": -0.1514, "said_after": 0.1166, "near_before": 0.3099, "covered_before": 0.1377, "hits_of_conversation": 0.0439,
+    "nearness": -0.0756, "coverage": -0.3425, "share_of_words": 0.1688, "by_words_alone": -0.0172,
+    "by_vector_alone": -0.0649, "log_place": -0.0516, "first_places": -0.0748, "context": -1.281,
+    "speaker": 0.9238, "by_assistant": -0.2139, "said_before": -0.1514, "said_after": 0.1166,
+    "near_before": 0.3099, "covered_before": 0.1377, "hits_of_conversation": 0.0439,
     "count_of_conversation": -0.0034,
 }  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidates:
-    """The candidates of a query: nodes, each with its best passage, and the mentions in which they were said.
+    """The candidates of a query: nodes, each with its best passage, and the mentions in which they
+    were said.
 
-    All lists of nodes belong together, and so do those of mentions; `node_of` has the place of each mention's node. Ranks and
-    cosines are NaN where there is none. `term_weights` (nodes, 1 + terms) is how much of the best score each term of the query
-    makes in a passage. `passes` says whether a node passes the filters itself, or only stands beside one that does. `uses` is the
-    importance and use of each node, where they count. `conversations` numbers the sessions of mentions, `times` are in seconds
-    since 1970.
+    All lists of nodes belong together, and so do those of mentions; `node_of` has the place of each
+    mention's node. Ranks and cosines are NaN where there is none. `term_weights` (nodes, 1 + terms)
+    is how much of the best score each term of the query makes in a passage. `passes` says whether a
+    node passes the filters itself, or only stands beside one that does. `uses` is the importance
+    and use of each node, where they count. `conversations` numbers the sessions of mentions,
+    `times` are in seconds since 1970.
     """
 
     vector_weight: float
@@ -93,7 +103,9 @@ class Candidates:
     in_conversation: Booleans
 
     def without_direction(self) -> frozenset[str]:
-        """The ids of nodes whose vector an embedder made of zeros: what still waits for its vector has a score in its place."""
+        """The ids of nodes whose vector an embedder made of zeros: what still waits for its vector
+        has a score in its place.
+        """
         undirected = np.isnan(self.cosines) & (self.vector_scores == 0) & (self.text_scores > 0)
         return frozenset(str(self.nodes[place]) for place in undirected.nonzero()[0])
 
@@ -102,9 +114,9 @@ class Candidates:
 class ScoringQuery:
     """The parts of a query beside its meaning and its words.
 
-    `by_meaning` and `by_words` say what was searched for, `speaker` is the one speaker that it names, `moments` are the times.
-    So much of what the ranker says counts as `ranker` says, from 0 to 1. With `words_alone` a candidate without any of the words
-    is none.
+    `by_meaning` and `by_words` say what was searched for, `speaker` is the one speaker that it
+    names, `moments` are the times. So much of what the ranker says counts as `ranker` says, from 0
+    to 1. With `words_alone` a candidate without any of the words is none.
     """
 
     by_meaning: bool
@@ -119,7 +131,8 @@ class ScoringQuery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scored:
-    """A candidate with its score; `place` is its place among the candidates' nodes, `parts` what the score is made of.
+    """A candidate with its score; `place` is its place among the candidates' nodes, `parts` what
+    the score is made of.
 
     `features` is what the ranker weighed, in the order of its weights; None where it says nothing.
     """
@@ -132,7 +145,9 @@ class Scored:
 
 
 def best_candidates(candidates: Candidates, query: ScoringQuery, *, limit: int) -> list[Scored]:
-    """The best candidates, best first; of equal ones the nearer comes first, then the one that comes first in the list."""
+    """The best candidates, best first; of equal ones the nearer comes first, then the one that
+    comes first in the list.
+    """
     if not candidates.nodes:
         return []
     mention_parts = _score_mentions(candidates, query)
@@ -143,7 +158,9 @@ def best_candidates(candidates: Candidates, query: ScoringQuery, *, limit: int) 
     # The weights of all signals that this query can have, with the 1 of meaning and words.
     signals = query.signals
     speaker = signals.speaker if query.speaker is not None else 0.0
-    total_weight = 1 + signals.session + speaker + (signals.time if query.moments else 0.0) + signals.prior
+    total_weight = (
+        1 + signals.session + speaker + (signals.time if query.moments else 0.0) + signals.prior
+    )
     parts = {name: values[best] / total_weight for name, values in mention_parts.items()}
     parts["prior"] = (
         np.zeros(len(place))
@@ -156,10 +173,14 @@ def best_candidates(candidates: Candidates, query: ScoringQuery, *, limit: int) 
     features = _features(candidates, query, best, scores, parts, matched, distance)
     raised = scores
     if features is not None:  # BLAS would wake its threads for these small sums
-        raised = scores + query.ranker * (CONSTANT + (features * list(WEIGHTS.values())).sum(axis=1))
+        raised = scores + query.ranker * (
+            CONSTANT + (features * list(WEIGHTS.values())).sum(axis=1)
+        )
     whole = scores if features is None else _bounded(raised, scores)
     parts["ranker"] = whole - scores
-    final = _below_all_words(whole, matched, asked=min(candidates.query_words, candidates.term_weights.shape[1] - 1))
+    final = _below_all_words(
+        whole, matched, asked=min(candidates.query_words, candidates.term_weights.shape[1] - 1)
+    )
     parts["words"] = parts["words"] + final - whole
     if query.words_alone:
         scores = np.where(matched > 0, scores, 0.0)
@@ -187,8 +208,8 @@ def nearness(cosine: float) -> float:
 def corroborated(weights: Array, strictness: float | Array) -> Array:
     """The share of a query that terms cover, when a single word may be there by chance.
 
-    The heaviest term counts, up to three tenths, only when others corroborate it. `weights` is (rows, terms), and `strictness`,
-    from 0 to 1, says how much less it counts alone.
+    The heaviest term counts, up to three tenths, only when others corroborate it. `weights` is
+    (rows, terms), and `strictness`, from 0 to 1, says how much less it counts alone.
     """
     lone = ALMOST_ALL * strictness * np.minimum(ALONE, weights.max(axis=1))
     covered: Array = np.maximum(0.0, np.minimum(1.0, weights.sum(axis=1)) - lone) / (1 - lone)
@@ -196,13 +217,17 @@ def corroborated(weights: Array, strictness: float | Array) -> Array:
 
 
 def context_share(lengths: Array) -> Array:
-    """Return the share that texts of so many words take from their context, and give to it: short ones all, long ones little."""
+    """Return the share that texts of so many words take from their context, and give to it: short
+    ones all, long ones little.
+    """
     share: Array = 1 / (1 + (lengths / LONG) ** 4)
     return share
 
 
 def weeks_outside(times: Array, windows: Sequence[Window]) -> Array:
-    """Weeks between moments, in seconds since 1970, and the nearest of some windows of time; 0 within one."""
+    """Weeks between moments, in seconds since 1970, and the nearest of some windows of time; 0
+    within one.
+    """
     nearest = np.full(len(times), math.inf)
     for window in windows:
         before = 0.0 if window.start is None else window.start.timestamp() - times
@@ -216,36 +241,52 @@ def _total(parts: Mapping[str, Array]) -> Array:
 
 
 def _score_mentions(candidates: Candidates, query: ScoringQuery) -> dict[str, Array]:
-    """Score each mention by itself, by what stands around it, and by who said it when; not divided by the weights yet."""
+    """Score each mention by itself, by what stands around it, and by who said it when; not divided
+    by the weights yet.
+    """
     signals, node_of = query.signals, candidates.node_of
     by_words, nothing = 1 - candidates.vector_weight, np.zeros(len(node_of))
     # Where there is no vector, nothing else can corroborate a lone word: it counts.
     no_vector = np.isnan(candidates.cosines) & query.by_meaning
-    own = corroborated(candidates.term_weights, np.where(no_vector, 0.0, signals.corroboration))[node_of]
+    own = corroborated(candidates.term_weights, np.where(no_vector, 0.0, signals.corroboration))[
+        node_of
+    ]
     around = nothing
     if signals.context:
         heard = _with_context(candidates, candidates.term_weights[node_of], signals.context)
-        around = np.where(candidates.in_conversation, corroborated(heard, signals.corroboration), 0.0)
+        around = np.where(
+            candidates.in_conversation, corroborated(heard, signals.corroboration), 0.0
+        )
     parts = {
         "vector": candidates.vector_weight * candidates.vector_scores[node_of],
         "words": by_words * own,
         "context": by_words * np.maximum(0.0, around - own),
     }
     alone = _total(parts)
-    parts["session"] = signals.session * _session_scores(candidates, alone) if signals.session else nothing
+    parts["session"] = (
+        signals.session * _session_scores(candidates, alone) if signals.session else nothing
+    )
     parts["speaker"] = nothing
     if query.speaker is not None:
-        known = query.speaker, f"{query.speaker} "  # of "Ann" what "Ann" says, and what "Ann Lee" says
-        is_theirs = [name is not None and (name == known[0] or name.startswith(known[1])) for name in candidates.names]
+        # of "Ann" what "Ann" says, and what "Ann Lee" says
+        known = query.speaker, f"{query.speaker} "
+        is_theirs = [
+            name is not None and (name == known[0] or name.startswith(known[1]))
+            for name in candidates.names
+        ]
         parts["speaker"] = signals.speaker * np.array(is_theirs)
     parts["time"] = nothing
     if query.moments:
-        parts["time"] = signals.time * np.exp(-np.minimum(weeks_outside(candidates.times, query.moments), 100.0))
+        parts["time"] = signals.time * np.exp(
+            -np.minimum(weeks_outside(candidates.times, query.moments), 100.0)
+        )
     return parts
 
 
 def _with_context(candidates: Candidates, terms: Array, weight: float) -> Array:
-    """The terms of each mention (mentions, terms): as said there, and as said around it, a little lower."""
+    """The terms of each mention (mentions, terms): as said there, and as said around it, a little
+    lower.
+    """
     share = context_share(candidates.node_lengths)[candidates.node_of][:, None]
     # One row more, of silence, is what stands where nothing was said.
     spoken = np.vstack([terms * share, np.zeros((1, terms.shape[1]))])
@@ -261,7 +302,9 @@ def _with_context(candidates: Candidates, terms: Array, weight: float) -> Array:
 
 
 def _places(candidates: Candidates) -> Integers:
-    """A number for each mention's place in its conversation: neighbours have neighbouring ones, and conversations are far apart."""
+    """A number for each mention's place in its conversation: neighbours have neighbouring ones, and
+    conversations are far apart.
+    """
     first = candidates.seqs.min()
     room = int(candidates.seqs.max() - first) + 8
     places: Integers = candidates.conversations * room + (candidates.seqs - first)
@@ -285,10 +328,11 @@ def _at(wanted: Integers, ordered: tuple[Integers, Integers]) -> Integers:
 
 
 def _session_scores(candidates: Candidates, alone: Array) -> Array:
-    """Score the session of each mention: the geometric mean of the mention's own score and the best of its session.
+    """Score the session of each mention: the geometric mean of the mention's own score and the best
+    of its session.
 
-    So a session supports what has something of its own, and lifts nothing above what answers better than all that it has. What was
-    said in no session is its own.
+    So a session supports what has something of its own, and lifts nothing above what answers better
+    than all that it has. What was said in no session is its own.
     """
     order = np.lexsort((-alone, candidates.conversations))
     begins = _begins(candidates.conversations[order])
@@ -323,8 +367,8 @@ def _features(
 ) -> Array | None:
     """Return what the ranker weighs of each node (nodes, features), in the order of its weights.
 
-    That is what it has in common with the query, its place, what stands beside it, and who said it. The ranker was learned from
-    conversations: where none was found it has nothing to say.
+    That is what it has in common with the query, its place, what stands beside it, and who said it.
+    The ranker was learned from conversations: where none was found it has nothing to say.
     """
     spoken = candidates.in_conversation[best]
     if not query.ranker or not spoken.any():
@@ -368,7 +412,9 @@ def _beside(values: Array, at: Integers) -> Array:
 
 
 def _bounded(raised: Array, scores: Array) -> Array:
-    """A score with what was added to it, in its range and in its order: what comes to more scores higher, however high it is."""
+    """A score with what was added to it, in its range and in its order: what comes to more scores
+    higher, however high it is.
+    """
     room = 1 - ADDED_IN_FULL_TO
     beyond = np.maximum(0.0, raised - ADDED_IN_FULL_TO)
     high = np.minimum(raised, ADDED_IN_FULL_TO) + room * (1 - np.exp(-beyond / room))
@@ -377,12 +423,16 @@ def _bounded(raised: Array, scores: Array) -> Array:
 
 
 def _below_all_words(scores: Array, matched: Integers, *, asked: int) -> Array:
-    """The scores with those of nodes that have none of the query's words below the best of those that have all of them.
+    """The scores with those of nodes that have none of the query's words below the best of those
+    that have all of them.
 
-    In a script that a model does not know, unrelated texts are near to each other; words are words in any.
+    In a script that a model does not know, unrelated texts are near to each other; words are words
+    in any.
     """
     complete = matched >= max(1, asked)
     if not complete.any():
         return scores
-    below: Array = np.where(matched == 0, np.minimum(scores, BELOW * scores[complete].max()), scores)
+    below: Array = np.where(
+        matched == 0, np.minimum(scores, BELOW * scores[complete].max()), scores
+    )
     return below

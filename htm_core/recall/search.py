@@ -1,4 +1,6 @@
-"""Statements of recall: the candidates of a query, the fields of its hits, and the look-ups that complete them."""
+"""Statements of recall: the candidates of a query, the fields of its hits, and the look-ups that
+complete them.
+"""
 
 from __future__ import annotations
 
@@ -23,13 +25,18 @@ from .spelling import RIGHT, Doubtful
 
 
 def texts(values: Iterable[str] | None) -> str | None:
-    """Texts as PostgreSQL writes a list of them, for a parameter of which the statement says that it is text[], or uuid[].
+    """Texts as PostgreSQL writes a list of them, for a parameter of which the statement says that
+    it is text[], or uuid[].
 
     psycopg looks at each element of a list, and takes ten times as long.
     """
     if values is None:
         return None
-    return "{" + ",".join(['"' + each.replace("\\", "\\\\").replace('"', '\\"') + '"' for each in values]) + "}"
+    return (
+        "{"
+        + ",".join(['"' + each.replace("\\", "\\\\").replace('"', '\\"') + '"' for each in values])
+        + "}"
+    )
 
 
 @quickly_made
@@ -69,18 +76,22 @@ class Filters:
 @quickly_made
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecallQuery:
-    """One recall on its way from the verb to the SQL: checked when it is made, then completed step by step.
+    """One recall on its way from the verb to the SQL: checked when it is made, then completed step
+    by step.
 
-    `query` is what the caller asked, `text` the same without the time that timeframe="auto" took out of it. `moments` are
-    the times that the text names, `speakers` the speakers, `phrases` what it quotes. `timeframe` are the times that it is
-    limited to; `at_any_time` is the same query without them, for when they hold no answer. `words` is what the lexical arm
-    searches for, `embedding` what the vector arm compares with; an arm without its part does not run. Each arm brings `pool`
-    candidates, and the vector's score counts for `vector_share` beside the words'. `forms` are the words that may be names, each
-    as it is written. So much of what the ranker says is added to the score as `ranker` says. `doubtful` are words that memories may
-    spell otherwise, `added` those that are searched for beside the text. `asked` is what a long query asks, where `text` is the
-    first of its parts; None where the text is all of it. `then` are the times that it asks about, where they are over;
-    `asks_a_time_alone` says that it names nothing else, and that they count from now, as "yesterday" does. `corrections` has
-    its words that were replaced, `degraded` says why it has no embedding. Without plugs, expander and reranker are left out.
+    `query` is what the caller asked, `text` the same without the time that timeframe="auto" took
+    out of it. `moments` are the times that the text names, `speakers` the speakers, `phrases` what
+    it quotes. `timeframe` are the times that it is limited to; `at_any_time` is the same query
+    without them, for when they hold no answer. `words` is what the lexical arm searches for,
+    `embedding` what the vector arm compares with; an arm without its part does not run. Each arm
+    brings `pool` candidates, and the vector's score counts for `vector_share` beside the words'.
+    `forms` are the words that may be names, each as it is written. So much of what the ranker says
+    is added to the score as `ranker` says. `doubtful` are words that memories may spell otherwise,
+    `added` those that are searched for beside the text. `asked` is what a long query asks, where
+    `text` is the first of its parts; None where the text is all of it. `then` are the times that it
+    asks about, where they are over; `asks_a_time_alone` says that it names nothing else, and that
+    they count from now, as "yesterday" does. `corrections` has its words that were replaced,
+    `degraded` says why it has no embedding. Without plugs, expander and reranker are left out.
     `reader` says that the embedded reader reads the first hits.
     """
 
@@ -145,7 +156,9 @@ _read_json = json.JSONDecoder().raw_decode
 
 @dataclass(slots=True, kw_only=True)  # not frozen, which would take three times as long
 class HitFields:
-    """Fields of a hit whatever it scores; `place` is that of its node among those that were asked for."""
+    """Fields of a hit whatever it scores; `place` is that of its node among those that were asked
+    for.
+    """
 
     place: int
     node: Node
@@ -165,26 +178,33 @@ class Neighbour:
 
 @dataclass(frozen=True, slots=True)
 class SeenBeside:
-    """Facts that a search sees by the way, so that nobody looks for them: whether the tenant has anything superseded, and whether
-    the owners whose memories are searched have anything that is merged."""
+    """Facts that a search sees by the way, so that nobody looks for them: whether the tenant has
+    anything superseded, and whether the owners whose memories are searched have anything that is
+    merged."""
 
     superseding: bool
     merged: bool
 
 
-def hit_fields(read: Reader, query: RecallQuery, nodes: Sequence[UUID], passages: Sequence[UUID]) -> list[HitFields]:
+def hit_fields(
+    read: Reader, query: RecallQuery, nodes: Sequence[UUID], passages: Sequence[UUID]
+) -> list[HitFields]:
     """All that these nodes show as hits, in their order, each with one of its passages.
 
     What was forgotten meanwhile is left out.
     """
     if not nodes:
         return []
-    parameters = {"nodes": texts(map(str, nodes)), "passages": texts(map(str, passages))} | query.filters.parameters()
+    parameters = {
+        "nodes": texts(map(str, nodes)),
+        "passages": texts(map(str, passages)),
+    } | query.filters.parameters()
     return [_fields(row) for row in read(load("recall/search")["hits"], parameters)]
 
 
 def nearest(read: Reader, query: RecallQuery) -> tuple[list[Neighbour], SeenBeside | None]:
-    """The nearest neighbours of a query's embedding, nearest first, and what was seen beside them, where there are any.
+    """The nearest neighbours of a query's embedding, nearest first, and what was seen beside them,
+    where there are any.
 
     Raises `DimensionMismatch` when the embedding is of another model than the tenant's vectors.
     """
@@ -202,7 +222,10 @@ def nearest(read: Reader, query: RecallQuery) -> tuple[list[Neighbour], SeenBesi
 
 def _fields(row: Mapping[str, Any]) -> HitFields:
     id, content = row["id"], row["content"]
-    mentions = [mention_of(mention, node_id=id, content=content) for mention in _read_json(row["mentions"])[0]]
+    mentions = [
+        mention_of(mention, node_id=id, content=content)
+        for mention in _read_json(row["mentions"])[0]
+    ]
     node = Node(
         id=id,
         content=content,
@@ -229,7 +252,9 @@ def _fields(row: Mapping[str, Any]) -> HitFields:
 
 
 def preceding(read: Reader, ids: Sequence[UUID]) -> dict[str, Mention]:
-    """The message right before each of these mentions in its session, by the mention's id; none for the first message."""
+    """The message right before each of these mentions in its session, by the mention's id; none for
+    the first message.
+    """
     rows = read(load("recall/search")["preceding"], {"ids": list(ids)})
     return {str(row["follower"]): mention_of(row) for row in rows}
 

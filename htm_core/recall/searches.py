@@ -1,8 +1,9 @@
 """Every search of one recall, and the one place that decides about a further one.
 
-A recall searches for its text, for the other parts of a long query and for what an expander asks beside it, in the times that it
-names or, where these hold no answer, in all. For each text the database is searched once, and again for the reasons in `AGAIN`.
-A memory that several of these find stands where it is worth most.
+A recall searches for its text, for the other parts of a long query and for what an expander asks
+beside it, in the times that it names or, where these hold no answer, in all. For each text the
+database is searched once, and again for the reasons in `AGAIN`. A memory that several of these find
+stands where it is worth most.
 """
 
 from __future__ import annotations
@@ -49,26 +50,30 @@ _log = logging.getLogger("htm.recall")
 SMALLEST_POOL = 30  # candidates of each arm
 PASTED_SHARE = 4  # one of so many hits, at most, is about what is pasted beside a question
 MORE = 4  # times as many hits are searched for when copies fill up a limit
-# Where the times that a query names hold no answer, hits from others are preferred if the best is so many times as relevant.
+# Where the times that a query names hold no answer, hits from others are preferred if the best is
+# so many times as relevant.
 MUCH_MORE_RELEVANT = 3
 # What a hit of another question is worth beside one of the question itself.
 OTHERS_SHARE = 0.8
 # The parts that a score can have. Diversity and echo come after the search.
 NO_PARTS = dict.fromkeys((
-    "vector", "words", "context", "session", "speaker", "time", "prior", "ranker", "diversity", "echo",
+    "vector", "words", "context", "session", "speaker", "time", "prior", "ranker", "diversity",
+    "echo",
 ), 0.0)  # fmt: skip
 
 
-# -- in which times ----------------------------------------------------------------------------------------------------
+# -- in which times --------------------------------------------------------------------------------
 
 
 def search(engine: Engine, query: RecallQuery, *, at_least: int) -> tuple[RecallQuery, Recall]:
     """Return a query with its recall, of at least so many hits where there are as many.
 
-    It is the one for all times where those that the query names hold no answer; `timeframe` says so then.
+    It is the one for all times where those that the query names hold no answer; `timeframe` says so
+    then.
     """
     more = Expansion()
-    if engine.expander is not None and query.with_plugs and query.mode != "text":  # other questions have other words
+    # other questions have other words
+    if engine.expander is not None and query.with_plugs and query.mode != "text":
         more = expand(engine.expander, query.question, seconds=engine.settings.expander_timeout)
     recall = _search_for_all(engine, query, more.questions, at_least=at_least)
     if query.at_any_time is not None and _best_relevance(recall) < ANSWERS:
@@ -85,12 +90,14 @@ def _best_relevance(hits: Sequence[Hit]) -> float:
     return max((hit.relevance for hit in hits), default=0.0)
 
 
-# -- for which texts ---------------------------------------------------------------------------------------------------
+# -- for which texts -------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Expansion:
-    """Further questions to search for, how many milliseconds they took, and why the expander was left out, if it was."""
+    """Further questions to search for, how many milliseconds they took, and why the expander was
+    left out, if it was.
+    """
 
     questions: Sequence[str] = ()
     milliseconds: float = 0.0
@@ -110,10 +117,14 @@ def expand(expander: CheckedExpander, question: str, *, seconds: float) -> Expan
     return Expansion(questions, (time.perf_counter() - began) * 1e3, fallback)
 
 
-def _search_for_all(engine: Engine, query: RecallQuery, questions: Sequence[str], *, at_least: int) -> Recall:
-    """Search for a query and more questions under the same conditions, as one recall of `at_least` so many hits.
+def _search_for_all(
+    engine: Engine, query: RecallQuery, questions: Sequence[str], *, at_least: int
+) -> Recall:
+    """Search for a query and more questions under the same conditions, as one recall of `at_least`
+    so many hits.
 
-    A memory that no question finds among its first may still be the best for all of them: each is asked for all its candidates.
+    A memory that no question finds among its first may still be the best for all of them: each is
+    asked for all its candidates.
     """
     shown, limit = query.limit, max(query.limit, at_least, SMALLEST_POOL if questions else 0)
     if (limit, at_least) != (query.limit, 0):
@@ -121,11 +132,15 @@ def _search_for_all(engine: Engine, query: RecallQuery, questions: Sequence[str]
 
     def find(text: str) -> Recall:
         """Search for one more question."""
-        more = replace(query, query=text, text=text, moments=moments(engine, text, query.signal_weights))
+        more = replace(
+            query, query=text, text=text, moments=moments(engine, text, query.signal_weights)
+        )
         return _search_for_one(engine, more)
 
     asked = query.asked
-    parts = [] if asked is None else [find(validation.check_query(part)) for part in asked.parts[1:]]
+    parts = (
+        [] if asked is None else [find(validation.check_query(part)) for part in asked.parts[1:]]
+    )
     if asked is not None and not asked.surely:
         parts.append(find(validation.check_query(asked.beside)))
     recall = _search_for_one(engine, query)
@@ -134,16 +149,22 @@ def _search_for_all(engine: Engine, query: RecallQuery, questions: Sequence[str]
     if asked is None:
         return recall
     recall = replace(recall, searched=asked.parts)
-    return _with_gist(recall, find(validation.check_query(asked.beside)), shown=shown) if asked.surely else recall
+    return (
+        _with_gist(recall, find(validation.check_query(asked.beside)), shown=shown)
+        if asked.surely
+        else recall
+    )
 
 
 def best_of(recalls: Sequence[Recall], others: Sequence[Recall], *, limit: int) -> Recall:
-    """Merge the recalls of several searches into one: each memory once, from the search in which it is worth most.
+    """Merge the recalls of several searches into one: each memory once, from the search in which it
+    is worth most.
 
-    `recalls` are of the question itself, or of its parts, of which the first one's recall is kept in everything else; `others` are
-    of other questions for it. Worth is relevance, which compares between questions, and score together; what
-    another question found counts a little less, since it may be beside the point. A hit gets the score of its place, as if one
-    search had found them all. Measured in docs/why/questions.md.
+    `recalls` are of the question itself, or of its parts, of which the first one's recall is kept
+    in everything else; `others` are of other questions for it. Worth is relevance, which compares
+    between questions, and score together; what another question found counts a little less, since
+    it may be beside the point. A hit gets the score of its place, as if one search had found them
+    all. Measured in docs/why/questions.md.
     """
     everything = [*recalls, *others]
     best: dict[str, tuple[float, Hit]] = {}
@@ -160,16 +181,24 @@ def best_of(recalls: Sequence[Recall], others: Sequence[Recall], *, limit: int) 
         for hit, score in zip(hits, scores, strict=True)
     )
     degraded = next((recall.degraded for recall in everything if recall.degraded), None)
-    return replace(recalls[0], hits=placed, degraded=degraded, timings=total([recall.timings for recall in everything]))
+    return replace(
+        recalls[0],
+        hits=placed,
+        degraded=degraded,
+        timings=total([recall.timings for recall in everything]),
+    )
 
 
 def _with_gist(recall: Recall, gist: Recall, *, shown: int) -> Recall:
-    """Return the hits of a message's questions, with the certain ones of its rest in the last quarter of the `shown` places.
+    """Return the hits of a message's questions, with the certain ones of its rest in the last
+    quarter of the `shown` places.
 
     The hits of the rest get no more than the score of the place where they stand.
     """
     known = {hit.node.id for hit in recall}
-    sure = [hit for hit in gist if hit.relevance >= CERTAIN and hit.node.id not in known][: shown // PASTED_SHARE]
+    sure = [hit for hit in gist if hit.relevance >= CERTAIN and hit.node.id not in known][
+        : shown // PASTED_SHARE
+    ]
     at = min(len(recall), shown - len(sure))
     lowest = recall[at - 1].score if at else 1.0
     added = [_scored(hit, min(hit.score, lowest)) for hit in sure]
@@ -191,14 +220,16 @@ def total(timings: Sequence[Timings]) -> Timings:
     )
 
 
-# -- once more ---------------------------------------------------------------------------------------------------------
+# -- once more -------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """The hits of a search, and which of the query's forms are names of speakers; None where it has none.
+    """The hits of a search, and which of the query's forms are names of speakers; None where it has
+    none.
 
-    `similar_words` has the query's doubtful words that no memory has, each with what memories have instead and how often.
+    `similar_words` has the query's doubtful words that no memory has, each with what memories have
+    instead and how often.
     """
 
     hits: list[Hit]
@@ -212,8 +243,9 @@ class SearchResult:
 class _Searched:
     """One search of the database: by which query, how many hits were `wanted`, and what was found.
 
-    `hits` are those of `result` within the query's limit, with what was merged as one. Where the embedding was of another model
-    than the tenant's vectors, nothing was found, and `mismatch` says so.
+    `hits` are those of `result` within the query's limit, with what was merged as one. Where the
+    embedding was of another model than the tenant's vectors, nothing was found, and `mismatch` says
+    so.
     """
 
     query: RecallQuery
@@ -227,7 +259,8 @@ def _search_for_one(engine: Engine, query: RecallQuery) -> Recall:
     """Search once, again as long as there is a reason, and pass the recall through the stages."""
     began = time.perf_counter()
     if engine.settings.spelling and query.mode != "vector":
-        language = engine.settings.language.rpartition(".")[2]  # without the schema of its configuration
+        # without the schema of its configuration
+        language = engine.settings.language.rpartition(".")[2]
         query = replace(query, doubtful=spelling.doubtful(query.text, language=language))
     wanted, asked, embedding, sql = query.limit, complete(engine, query), 0.0, 0.0
     while True:
@@ -240,18 +273,27 @@ def _search_for_one(engine: Engine, query: RecallQuery) -> Recall:
             break
         began, asked = ended, again
     corrections = asked.corrections
-    if asked.mode == "text" and (meant := _meant(engine, searched)):  # finds the words that were given, and says others
+    # finds the words that were given, and says others
+    if asked.mode == "text" and (meant := _meant(engine, searched)):
         corrections = meant.corrections
     recall = Recall(
-        query=query.query, hits=tuple(searched.hits), timeframe=query.timeframe,
-        timings=Timings(embedding=embedding, sql=sql), corrections=corrections,
-    )  # fmt: skip
+        query=query.query,
+        hits=tuple(searched.hits),
+        timeframe=query.timeframe,
+        timings=Timings(embedding=embedding, sql=sql),
+        corrections=corrections,
+    )
     recall = in_stages(engine, replace(asked, limit=wanted), recall, STAGES)
-    return replace(recall, degraded=asked.degraded or _found_by_words_alone(asked, recall.hits, searched.result))
+    return replace(
+        recall,
+        degraded=asked.degraded or _found_by_words_alone(asked, recall.hits, searched.result),
+    )
 
 
 def _search(engine: Engine, query: RecallQuery, *, wanted: int) -> _Searched:
-    """One search of the database by a complete query. Raises `DimensionMismatch` where words alone would find nothing, either."""
+    """One search of the database by a complete query. Raises `DimensionMismatch` where words alone
+    would find nothing, either.
+    """
     try:
         result = ranked_search(partial(engine.read, everybody=query.of_everybody), query)
     except DimensionMismatch as error:
@@ -274,7 +316,9 @@ def _by_words_alone(_: Engine, searched: _Searched) -> RecallQuery | None:
 
 
 def _as_meant(engine: Engine, searched: _Searched) -> RecallQuery | None:
-    """No memory has a word of the query, and it is known how it was probably meant. mode="text" only says it."""
+    """No memory has a word of the query, and it is known how it was probably meant. mode="text"
+    only says it.
+    """
     query = searched.query
     if query.mode == "text" or not searched.result.similar_words:
         return None
@@ -296,11 +340,17 @@ def _as_meant(engine: Engine, searched: _Searched) -> RecallQuery | None:
 def _meant(engine: Engine, searched: _Searched) -> spelling.Mended | None:
     query, similar = searched.query, searched.result.similar_words
     language = engine.settings.language.rpartition(".")[2]
-    return spelling.mended(query.text, similar, asked=query.doubtful, language=language) if similar else None
+    return (
+        spelling.mended(query.text, similar, asked=query.doubtful, language=language)
+        if similar
+        else None
+    )
 
 
 def _with_its_speakers(engine: Engine, searched: _Searched) -> RecallQuery | None:
-    """Other words of the query are names of speakers than was guessed, such as when a name is heard for the first time."""
+    """Other words of the query are names of speakers than was guessed, such as when a name is heard
+    for the first time.
+    """
     query, known = searched.query, searched.result.known_speakers
     if known is None:
         return None
@@ -316,13 +366,16 @@ def _for_more_hits(engine: Engine, searched: _Searched) -> RecallQuery | None:
     query, hits = searched.query, searched.hits
     if len(searched.result.hits) < query.limit or query.limit >= RESULTS:
         return None
-    yielding = sum(original is not None for original in copies_among(query, hits)) + len(left_out(engine, query, hits))
+    yielding = sum(original is not None for original in copies_among(query, hits)) + len(
+        left_out(engine, query, hits)
+    )
     if len(hits) - yielding >= searched.wanted:
         return None
     return replace(query, limit=min(RESULTS, MORE * query.limit))
 
 
-# The reasons to search again, in their order, each with the query for it, which does not give the same reason once more.
+# The reasons to search again, in their order, each with the query for it, which does not give the
+# same reason once more.
 AGAIN: Sequence[Callable[[Engine, _Searched], RecallQuery | None]] = (
     _by_words_alone,
     _as_meant,
@@ -331,14 +384,14 @@ AGAIN: Sequence[Callable[[Engine, _Searched], RecallQuery | None]] = (
 )
 
 
-# -- one search --------------------------------------------------------------------------------------------------------
+# -- one search ------------------------------------------------------------------------------------
 
 
 def ranked_search(read: Reader, query: RecallQuery) -> SearchResult:
     """The best nodes for a query, best first, with what each signal added to their scores.
 
-    Nearest neighbours alone take one message to the server, anything else two. Raises `DimensionMismatch` when the embedding is of
-    another model than the tenant's vectors.
+    Nearest neighbours alone take one message to the server, anything else two. Raises
+    `DimensionMismatch` when the embedding is of another model than the tenant's vectors.
     """
     # These bring numpy, which nobody needs who never recalls.
     from .candidates import find
@@ -360,7 +413,10 @@ def ranked_search(read: Reader, query: RecallQuery) -> SearchResult:
     nodes = result.candidates
     scored = best_candidates(nodes, asked, limit=query.limit)
     fields = statements.hit_fields(
-        read, query, [nodes.nodes[each.place] for each in scored], [nodes.passages[each.place] for each in scored]
+        read,
+        query,
+        [nodes.nodes[each.place] for each in scored],
+        [nodes.passages[each.place] for each in scored],
     )
     hits = []
     for row in fields:
@@ -375,7 +431,17 @@ def ranked_search(read: Reader, query: RecallQuery) -> SearchResult:
             passage_length=row.passage_length,
         )
         vector_rank, text_rank = (None if math.isnan(rank) else int(rank) for rank in ranks)
-        hits.append(_hit(query, row, score.score, score.parts, match, vector_rank=vector_rank, text_rank=text_rank))
+        hits.append(
+            _hit(
+                query,
+                row,
+                score.score,
+                score.parts,
+                match,
+                vector_rank=vector_rank,
+                text_rank=text_rank,
+            )
+        )
     return SearchResult(hits, result.known_speakers, result.similar_words, nodes, result.beside)
 
 
@@ -388,7 +454,11 @@ def _neighbours(read: Reader, query: RecallQuery) -> SearchResult:
     for neighbour in neighbours:
         score = nearness(neighbour.cosine)
         match = Match(cosine=neighbour.cosine, passage_length=neighbour.fields.passage_length)
-        hits.append(_hit(query, neighbour.fields, score, {"vector": score}, match, vector_rank=neighbour.rank))
+        hits.append(
+            _hit(
+                query, neighbour.fields, score, {"vector": score}, match, vector_rank=neighbour.rank
+            )
+        )
     return SearchResult(hits, None, beside=beside)
 
 
@@ -415,7 +485,7 @@ def _hit(
     )
 
 
-# -- after a search ----------------------------------------------------------------------------------------------------
+# -- after a search --------------------------------------------------------------------------------
 
 
 def _within_limit(_: Engine, query: RecallQuery, hits: Sequence[Hit]) -> Sequence[Hit]:
@@ -436,14 +506,20 @@ STAGES: Mapping[str, Stage] = {
 }
 
 
-def _found_by_words_alone(query: RecallQuery, hits: Sequence[Hit], result: SearchResult) -> str | None:
+def _found_by_words_alone(
+    query: RecallQuery, hits: Sequence[Hit], result: SearchResult
+) -> str | None:
     """Say how many hits could not be compared by meaning, in a sentence; None when all could.
 
     The query itself, which was perhaps just said, needs no vector to be found.
     """
     if query.embedding is None:
         return None
-    alone = [hit for hit in hits if hit.match.cosine is None and hit.vector_rank is None and hit.content != query.query]
+    alone = [
+        hit
+        for hit in hits
+        if hit.match.cosine is None and hit.vector_rank is None and hit.content != query.query
+    ]
     if not alone:
         return None
     without_direction = result.candidates.without_direction() if result.candidates else frozenset()
@@ -452,7 +528,10 @@ def _found_by_words_alone(query: RecallQuery, hits: Sequence[Hit], result: Searc
         (len(alone) - zeros, "its vector is not made yet", "their vectors are not made yet"),
         (zeros, "the embedder answered it with zeros", "the embedder answered them with zeros"),
     )
-    return " ".join(_by_their_words(count, one, several) for count, one, several in counted if count) or None
+    return (
+        " ".join(_by_their_words(count, one, several) for count, one, several in counted if count)
+        or None
+    )
 
 
 def _by_their_words(count: int, why: str, why_all: str) -> str:

@@ -1,8 +1,9 @@
 """Questions as people type them: which of their words may be misspelt, and what was meant.
 
-A word that some memory has is right, and so is a word that English has, unless it is a name. What is left is compared with words
-that are one typing error away: those that memories have, and common English ones. The one that was most likely meant is taken, by
-how likely the error is and how frequent the word (the noisy channel of Kernighan, Church and Gale, 1990).
+A word that some memory has is right, and so is a word that English has, unless it is a name. What
+is left is compared with words that are one typing error away: those that memories have, and common
+English ones. The one that was most likely meant is taken, by how likely the error is and how
+frequent the word (the noisy channel of Kernighan, Church and Gale, 1990).
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from unicodedata import combining, normalize
 from ..base.folding import fold, words
 from ..text.questions import quoted_phrases
 
-LEAST = 4  # letters of a word that may be misspelt: shorter ones are one error away from too many others
+# letters of a word that may be misspelt: shorter ones are one error away from too many others
+LEAST = 4
 LONGEST = 24  # one error makes some fifty words for each letter
 LEAST_OF_PART = 3  # letters of a word that may be a part of a longer one
 MOST_WORDS = 64  # of a question: a longer text says enough without those that are misspelt
@@ -30,18 +32,23 @@ MOST_JOINED = 8
 ENGLISH = "english"
 # Words of so high a place in the order of frequency say nothing of what a question is about.
 NOISE = 150
-# A letter before or after which a word is a part of something else: an id, a path, an address, a number.
+# A letter before or after which a word is a part of something else: an id, a path, an address, a
+# number.
 BEFORE = 40  # characters before a word that are looked at
 _WORD = re.compile(r"(?<![\w'\u2019@#./\\:+-])[^\W\d_]+(?![\w@#/\\+]|[.:-][\w/])")
 _HYPHENATED = re.compile(r"(?<![\w@#./\\:+-])[^\W\d_]+(?:-[^\W\d_]+)+(?![\w@#/\\+]|[.:-][\w/])")
 _BESIDE = {
-    "q": "wa", "w": "qesa", "e": "wrds", "r": "etfd", "t": "rygf", "y": "tuhg", "u": "yijh", "i": "uokj", "o": "iplk", "p": "ol",
-    "a": "qszw", "s": "awdxz", "d": "sefcx", "f": "drgvc", "g": "fthbv", "h": "gyjnb", "j": "hukmn", "k": "jilm", "l": "kop",
-    "z": "asx", "x": "zsdc", "c": "xdfv", "v": "cfgb", "b": "vghn", "n": "bhjm", "m": "njk",
+    "q": "wa", "w": "qesa", "e": "wrds", "r": "etfd", "t": "rygf", "y": "tuhg", "u": "yijh",
+    "i": "uokj", "o": "iplk", "p": "ol", "a": "qszw", "s": "awdxz", "d": "sefcx", "f": "drgvc",
+    "g": "fthbv", "h": "gyjnb", "j": "hukmn", "k": "jilm", "l": "kop", "z": "asx", "x": "zsdc",
+    "c": "xdfv", "v": "cfgb", "b": "vghn", "n": "bhjm", "m": "njk",
 }  # fmt: skip
 _VOWELS = frozenset("aeiouy")
-_SOUNDS = frozenset({frozenset(pair) for pair in ("ck", "cs", "sz", "kq", "fv", "dt", "bp", "gj", "mn", "iy", "xs")})
-# How unlikely an error is, in nats: one that fingers or ears make, an added letter, and any other letter.
+_SOUNDS = frozenset(
+    {frozenset(pair) for pair in ("ck", "cs", "sz", "kq", "fv", "dt", "bp", "gj", "mn", "iy", "xs")}
+)
+# How unlikely an error is, in nats: one that fingers or ears make, an added letter, and any other
+# letter.
 SLIP, ADDED, ANY = 1.5, 2.2, 3.5
 DOUBLED = 1.2
 FIRST_LETTER = 1.8  # more for the first letter, which is seldom wrong
@@ -50,7 +57,8 @@ IN_MEMORY = 3.0
 ENGLISH_COUNTS, MEMORY_COUNTS = 0.5, 0.5
 # Words and names of so many letters are seldom one error away from another.
 SURE_WORD, SURE_NAME = 6, 7
-# So many letters more than its stem a word may have that is no common English one: "sunflowers" has three, a name has one.
+# So many letters more than its stem a word may have that is no common English one: "sunflowers" has
+# three, a name has one.
 MOST_REST = 3
 NO_FORM = 0.7  # less likely for each of these letters
 # What is written with a capital and is no name.
@@ -60,13 +68,16 @@ NO_NAMES = words("""january february march april june july august september octo
 NO_WORD = 200_000  # the place of what is no common word
 LISTED_NAME = 1.0  # more likely, where English knows it
 
-# What memories have instead of a word: how many of their passages, and how many letters follow the stem.
+# What memories have instead of a word: how many of their passages, and how many letters follow the
+# stem.
 Similar: TypeAlias = Mapping[str, Sequence[int]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Doubtful:
-    """The parts of a question that memories may spell otherwise: single words, and neighbours that may be one word."""
+    """The parts of a question that memories may spell otherwise: single words, and neighbours that
+    may be one word.
+    """
 
     words: tuple[str, ...] = ()
     joined: tuple[str, ...] = ()
@@ -77,7 +88,9 @@ RIGHT = Doubtful()  # nothing is doubtful
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mended:
-    """A question as it was meant: its text, words that are searched for beside it, and what was taken for what."""
+    """A question as it was meant: its text, words that are searched for beside it, and what was
+    taken for what.
+    """
 
     text: str
     added: tuple[str, ...] = ()
@@ -85,22 +98,31 @@ class Mended:
 
 
 def doubtful(question: str, *, language: str) -> Doubtful:
-    """The words of a question that may be misspelt, as lexemes are made of them; what it quotes is right."""
+    """The words of a question that may be misspelt, as lexemes are made of them; what it quotes is
+    right.
+    """
     if len(question.split()) > MOST_WORDS:
         return RIGHT
     matches = _words(question)
-    listed = [fold(word[0]) for word in matches if _may_be_misspelt(word, question, language=language)]
+    listed = [
+        fold(word[0]) for word in matches if _may_be_misspelt(word, question, language=language)
+    ]
     joined = [fold(word[0].replace("-", " ")) for word in _HYPHENATED.finditer(question)]
     joined += _neighbours(question, matches, language=language)
     short = [both for both in dict.fromkeys(joined) if len(both) <= 2 * LONGEST]
-    return Doubtful(words=tuple(dict.fromkeys(listed))[:MOST_DOUBTFUL], joined=tuple(short[:MOST_JOINED]))
+    return Doubtful(
+        words=tuple(dict.fromkeys(listed))[:MOST_DOUBTFUL], joined=tuple(short[:MOST_JOINED])
+    )
 
 
-def mended(question: str, similar: Mapping[str, Similar], *, asked: Doubtful, language: str) -> Mended | None:
+def mended(
+    question: str, similar: Mapping[str, Similar], *, asked: Doubtful, language: str
+) -> Mended | None:
     """The question as it was meant; None where it stays as it is.
 
-    `similar` has the words that no memory has, each with what memories have instead and how often. A word that is no English one is
-    replaced. A name that is one, and words that memories write as one or as two, are searched for beside what was typed.
+    `similar` has the words that no memory has, each with what memories have instead and how often.
+    A word that is no English one is replaced. A name that is one, and words that memories write as
+    one or as two, are searched for beside what was typed.
     """
     text, added, corrections = "", list[str](), dict[str, str]()
     rest = 0  # from here on the question is not read yet
@@ -146,7 +168,10 @@ def _is_name(word: re.Match[str], question: str) -> bool:
     return (
         fold(word[0]) not in NO_NAMES
         and word[0][0].isupper()
-        and re.search(r"[^\s.?!:\"'(\u201c][\"'\u201d]?\s+$", question[max(0, word.start() - BEFORE) : word.start()])
+        and re.search(
+            r"[^\s.?!:\"'(\u201c][\"'\u201d]?\s+$",
+            question[max(0, word.start() - BEFORE) : word.start()],
+        )
         is not None
     )
 
@@ -156,7 +181,9 @@ def _neighbours(question: str, matches: Sequence[re.Match[str]], *, language: st
     frequent = ranks() if language == ENGLISH else {}
     for left, right in pairwise(matches):
         both = fold(left[0]), fold(right[0])
-        may_be_parts = all(len(part) >= LEAST_OF_PART and frequent.get(part, NOISE) >= NOISE for part in both)
+        may_be_parts = all(
+            len(part) >= LEAST_OF_PART and frequent.get(part, NOISE) >= NOISE for part in both
+        )
         if may_be_parts and question[left.end() : right.start()] == " ":
             yield " ".join(both)
 
@@ -168,7 +195,9 @@ def _as_written(question: str, joined: str) -> str:
 
 
 def _meant(written: str, known: Similar, *, language: str, first: bool) -> tuple[str | None, bool]:
-    """Return the meant word, and whether it replaces this one; the `first` of a sentence is no name for its capital alone."""
+    """Return the meant word, and whether it replaces this one; the `first` of a sentence is no name
+    for its capital alone.
+    """
     typed, is_name = without_marks(fold(written)), written[0].isupper()
     compounds = [word for word in known if not word.isalpha()]
     if compounds:
@@ -191,7 +220,8 @@ def _meant(written: str, known: Similar, *, language: str, first: bool) -> tuple
     listed = {word for word in known if english and is_english(word)}
     most_rest = 1 if is_name else MOST_REST if len(typed) >= SURE_WORD else 0
     for word, (count, rest) in known.items():
-        # What begins like a stem of memories is another form of that word. And English knows the forms of its own words.
+        # What begins like a stem of memories is another form of that word. And English knows the
+        # forms of its own words.
         is_form = rest and (typed.startswith(word[:-rest]) or (english and word[:-rest] in ranks()))
         if word in listed or (rest <= most_rest and not is_form):
             near[word] = count
@@ -209,21 +239,26 @@ def _meant(written: str, known: Similar, *, language: str, first: bool) -> tuple
 
 
 def _limits(length: int, *, is_name: bool, certain: bool) -> tuple[float, float]:
-    """Return how unlikely an error may be in a word of so many letters, and how unlikely where its first letter is another.
+    """Return how unlikely an error may be in a word of so many letters, and how unlikely where its
+    first letter is another.
 
     A name that is taken for another is worse than none: it must look or sound like it.
     """
     if is_name and not certain:
         return SLIP, 0.0
     if is_name:
-        return (ADDED if length >= SURE_NAME else SLIP), (SLIP + FIRST_LETTER if length >= SURE_WORD else 0.0)
+        return (ADDED if length >= SURE_NAME else SLIP), (
+            SLIP + FIRST_LETTER if length >= SURE_WORD else 0.0
+        )
     if length == LEAST:
         return SLIP, 0.0
     return (ANY if length > SURE_WORD else ADDED), (SLIP + FIRST_LETTER)
 
 
 def _frequency(word: str, documents: int | None, *, is_name: bool) -> float:
-    """Return how likely a word is asked for, in nats: by its place in English, and by how often memories have it."""
+    """Return how likely a word is asked for, in nats: by its place in English, and by how often
+    memories have it.
+    """
     english = -ENGLISH_COUNTS * math.log(ranks().get(word, NO_WORD))
     if documents is None:
         return english
@@ -241,17 +276,28 @@ def _english_words_near(typed: str) -> dict[str, None]:
     near |= {left + right[1] + right[0] + right[2:] for left, right in cuts if len(right) > 1}
     near |= {left + letter + right[1:] for left, right in cuts if right for letter in letters}
     near |= {left + letter + right for left, right in cuts for letter in letters}
-    return dict.fromkeys(sorted((word for word in near if word in known and word != typed), key=known.__getitem__))
+    return dict.fromkeys(
+        sorted((word for word in near if word in known and word != typed), key=known.__getitem__)
+    )
 
 
 def unlikeliness(typed: str, meant: str) -> float:
-    """Return the cost of typing one word for the other by a single error, in nats; both in small letters."""
+    """Return the cost of typing one word for the other by a single error, in nats; both in small
+    letters.
+    """
     start = next(
-        (at for at, (a, b) in enumerate(zip(typed, meant, strict=False)) if a != b), min(len(typed), len(meant))
+        (at for at, (a, b) in enumerate(zip(typed, meant, strict=False)) if a != b),
+        min(len(typed), len(meant)),
     )
     rest_typed, rest_meant = typed[start:], meant[start:]
     same = next(
-        (at for at, (a, b) in enumerate(zip(reversed(rest_typed), reversed(rest_meant), strict=False)) if a != b),
+        (
+            at
+            for at, (a, b) in enumerate(
+                zip(reversed(rest_typed), reversed(rest_meant), strict=False)
+            )
+            if a != b
+        ),
         min(len(rest_typed), len(rest_meant)),
     )
     wrong, right = rest_typed[: len(rest_typed) - same], rest_meant[: len(rest_meant) - same]
@@ -266,7 +312,8 @@ def _slip(wrong: str, right: str, before: str, after: str) -> float:
         return 0.0
     if wrong and right and sorted(wrong) == sorted(right):
         return SLIP
-    if len(wrong) + len(right) == 1:  # a letter too many or too few: most often one that stands there twice
+    # a letter too many or too few: most often one that stands there twice
+    if len(wrong) + len(right) == 1:
         letter = wrong or right
         return DOUBLED if letter == before else SLIP if right or letter in "he" else ADDED
     if len(wrong) == len(right) == 1:
@@ -286,7 +333,9 @@ def without_marks(word: str) -> str:
     return (
         word
         if word.isascii()
-        else "".join(each for each in normalize("NFKD", word) if not combining(each)).replace("ß", "ss")
+        else "".join(each for each in normalize("NFKD", word) if not combining(each)).replace(
+            "ß", "ss"
+        )
     )
 
 
@@ -295,20 +344,35 @@ def _like(written: str, meant: str) -> str:
     return meant[0].upper() + meant[1:] if written[0].isupper() else meant
 
 
-# -- common English words -----------------------------------------------------------------------------------------------
+# -- common English words --------------------------------------------------------------------------
 # By these a misspelt word is told from one that is only not said yet.
 
-# Written by `python -m benchmarks.english_words`: the whole words of BERT's vocabulary (Apache License 2.0), by frequency.
+# Written by `python -m benchmarks.english_words`: the whole words of BERT's vocabulary (Apache
+# License 2.0), by frequency.
 FILE = Path(__file__).with_name("english_words.bin")
 # What is left of a word without an ending, and what stands there then: "hobbies" is "hobby".
 _ENDINGS = (
-    ("ies", "y"), ("ied", "y"), ("es", ""), ("s", ""), ("ing", ""), ("ing", "e"), ("ed", ""), ("d", ""), ("er", ""), ("r", ""),
-    ("ers", ""), ("rs", ""), ("ly", ""), ("ily", "y"), ("ness", ""), ("ful", ""), ("less", ""), ("ment", ""), ("est", ""),
-    ("st", ""), ("iest", "y"),
+    ("ies", "y"), ("ied", "y"), ("es", ""), ("s", ""), ("ing", ""), ("ing", "e"), ("ed", ""),
+    ("d", ""), ("er", ""), ("r", ""), ("ers", ""), ("rs", ""), ("ly", ""), ("ily", "y"),
+    ("ness", ""), ("ful", ""), ("less", ""), ("ment", ""), ("est", ""), ("st", ""), ("iest", "y"),
 )  # fmt: skip
 # What a word has more in another form: "revise" is in the list as "revised".
 _FORMS = ("s", "d", "ed", "ing")
-_BEFORE = ("re", "un", "non", "over", "out", "pre", "mis", "dis", "under", "super", "anti", "semi", "co")
+_BEFORE = (
+    "re",
+    "un",
+    "non",
+    "over",
+    "out",
+    "pre",
+    "mis",
+    "dis",
+    "under",
+    "super",
+    "anti",
+    "semi",
+    "co",
+)
 _DOUBLED = re.compile(r"([bdfgklmnprt])\1(?:ing|ed|er|ers|est)$")
 LEAST_STEM = 4
 # Two of so frequent words may be one: "bookshelf".
@@ -318,7 +382,10 @@ FREQUENT = 8_000
 @functools.cache
 def ranks() -> Mapping[str, int]:
     """The place of each word in the order of frequency, from 1."""
-    return {word: place for place, word in enumerate(zlib.decompress(FILE.read_bytes()).decode().split(), 1)}
+    return {
+        word: place
+        for place, word in enumerate(zlib.decompress(FILE.read_bytes()).decode().split(), 1)
+    }
 
 
 def is_english(word: str) -> bool:
@@ -331,12 +398,16 @@ def is_english(word: str) -> bool:
     if any(word + more in known for more in _FORMS):
         return True
     if any(
-        word.startswith(before) and len(word) - len(before) >= LEAST_STEM - 1 and word[len(before) :] in known
+        word.startswith(before)
+        and len(word) - len(before) >= LEAST_STEM - 1
+        and word[len(before) :] in known
         for before in _BEFORE
     ):
         return True
     return any(
-        word.endswith(ending) and len(stem := word[: -len(ending)] + instead) >= LEAST_STEM and stem in known
+        word.endswith(ending)
+        and len(stem := word[: -len(ending)] + instead) >= LEAST_STEM
+        and stem in known
         for ending, instead in _ENDINGS
     )
 

@@ -1,7 +1,8 @@
-"""Recognise messages that name no topic, so that no search answers them: "What did we talk about last time?".
+"""Recognise messages that name no topic, so that no search answers them: "What did we talk about
+last time?".
 
-A message is compared with a few examples of each kind, by the embedded model; without its files every message is searched for.
-docs/why/questions.md has how often that is right.
+A message is compared with a few examples of each kind, by the embedded model; without its files
+every message is searched for. docs/why/questions.md has how often that is right.
 """
 
 from __future__ import annotations
@@ -23,30 +24,34 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-# What a message asks for: a conversation, what is known of the user, what happened at a time, or what the user did then.
+# What a message asks for: a conversation, what is known of the user, what happened at a time, or
+# what the user did then.
 Kind: TypeAlias = Literal["talk", "me", "happened", "did"]
 EXAMPLES: Mapping[Kind, Sequence[str]] = {
     "talk": (
-        "What did we talk about last time?", "Summarize our last conversation.", "Where did we leave off?",
-        "What was our last chat about?", "What did I tell you last time?", "Can you recap our previous session?",
-        "What were we talking about?", "What did we discuss?", "Do you remember our last conversation?",
-        "What did I say?", "Let's pick up where we left off.", "What did we cover in the previous session?",
+        "What did we talk about last time?", "Summarize our last conversation.",
+        "Where did we leave off?", "What was our last chat about?",
+        "What did I tell you last time?", "Can you recap our previous session?",
+        "What were we talking about?", "What did we discuss?",
+        "Do you remember our last conversation?", "What did I say?",
+        "Let's pick up where we left off.", "What did we cover in the previous session?",
         "Recap of last time, please.", "What did I tell you?", "Recap our conversation.",
     ),
     "me": (
-        "What do you know about me?", "What have I told you about myself?", "Who am I?", "Do you know who I am?",
-        "Tell me everything you remember about me.", "Do you remember me?", "Describe me.",
-        "What do you have stored about me?",
+        "What do you know about me?", "What have I told you about myself?", "Who am I?",
+        "Do you know who I am?", "Tell me everything you remember about me.", "Do you remember me?",
+        "Describe me.", "What do you have stored about me?",
     ),
     "happened": (
-        "What happened?", "Summarize.", "Give me a summary.", "Anything new?", "What was going on?", "What has changed?",
-        "Catch me up.",
+        "What happened?", "Summarize.", "Give me a summary.", "Anything new?", "What was going on?",
+        "What has changed?", "Catch me up.",
     ),
     "did": ("What did I do?", "Where was I?", "What was I up to?", "Who did I meet?", "What have we been doing?"),
 }  # fmt: skip
 ALIKE = 0.7  # the least cosine with an example
 LONGEST = 160  # characters: who writes more asks for something of their own
-LEAST_DAYS = timedelta(days=2)  # what happened on one day may have been told on another, so that is searched for, too
+# what happened on one day may have been told on another, so that is searched for, too
+LEAST_DAYS = timedelta(days=2)
 
 
 class Asker(Protocol):
@@ -66,7 +71,8 @@ class Asker(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class OverviewQuestion:
-    """The subject of a question without a topic: "talk", what was said in a conversation, or "me", what is known of the user.
+    """The subject of a question without a topic: "talk", what was said in a conversation, or "me",
+    what is known of the user.
 
     `windows` are the times whose conversations are meant; none means the last conversation.
     """
@@ -76,7 +82,9 @@ class OverviewQuestion:
 
 
 def overview_question(asker: Asker, message: str) -> OverviewQuestion | None:
-    """Return what a message asks for as a whole; None where it names a topic, or is no such question."""
+    """Return what a message asks for as a whole; None where it names a topic, or is no such
+    question.
+    """
     kind, windows = _read(asker, message)
     if kind == "me" and not windows:
         return OverviewQuestion("me")
@@ -86,9 +94,11 @@ def overview_question(asker: Asker, message: str) -> OverviewQuestion | None:
 
 
 def asked_time(asker: Asker, message: str) -> tuple[Window, ...]:
-    """Return the past time of which a message asks what happened or was done then, naming nothing else; else none.
+    """Return the past time of which a message asks what happened or was done then, naming nothing
+    else; else none.
 
-    "What did I do on 9 May?" may be answered by what was said then, and by what was said of it at another time.
+    "What did I do on 9 May?" may be answered by what was said then, and by what was said of it at
+    another time.
     """
     kind, windows = _read(asker, message)
     of_a_day = kind == "happened" and not _are_long(asker, windows)
@@ -96,7 +106,9 @@ def asked_time(asker: Asker, message: str) -> tuple[Window, ...]:
 
 
 def names_only_a_time(asker: Asker, message: str) -> bool:
-    """True if a message asks what was said, happened or was done at a time, and names nothing else."""
+    """True if a message asks what was said, happened or was done at a time, and names
+    nothing else.
+    """
     kind, windows = _read(asker, message)
     return bool(windows) and kind in ("talk", "happened", "did")
 
@@ -106,7 +118,9 @@ def _read(asker: Asker, message: str) -> tuple[Kind | None, tuple[Window, ...]]:
     if len(message) > LONGEST or not readers.is_here():
         return None, ()
     now, settings = asker.clock(), asker.settings
-    rest, windows, _ = extract(message, now=now, week_start=settings.week_start, timezone=asker.timezone)
+    rest, windows, _ = extract(
+        message, now=now, week_start=settings.week_start, timezone=asker.timezone
+    )
     if not all(window.start is not None and window.start < now for window in windows):
         return None, ()
     try:
@@ -117,7 +131,10 @@ def _read(asker: Asker, message: str) -> tuple[Kind | None, tuple[Window, ...]]:
 
 def _are_long(asker: Asker, windows: Sequence[Window]) -> bool:
     now = asker.clock()
-    return all(window.start is not None and (window.stop or now) - window.start >= LEAST_DAYS for window in windows)
+    return all(
+        window.start is not None and (window.stop or now) - window.start >= LEAST_DAYS
+        for window in windows
+    )
 
 
 @functools.lru_cache(maxsize=64)  # a question is asked about several times in one turn

@@ -1,4 +1,6 @@
-"""The server as one ASGI application: /health, /ready, /openapi.json, /v1, and the applications that are mounted beside it."""
+"""The server as one ASGI application: /health, /ready, /openapi.json, /v1, and the applications
+that are mounted beside it.
+"""
 
 from __future__ import annotations
 
@@ -51,8 +53,9 @@ SECURITY = [(b"cache-control", b"no-store"), (b"x-content-type-options", b"nosni
 class Mounted:
     """An application below a path such as "/mcp".
 
-    Its requests have passed the same checks: the token, its rate, the size of the body, and `scope`. It finds whose memories they
-    are about in `scope["htm.identity"]`. With `signs_in` it asks who its users are itself. `lifespan` is entered at the start.
+    Its requests have passed the same checks: the token, its rate, the size of the body, and
+    `scope`. It finds whose memories they are about in `scope["htm.identity"]`. With `signs_in` it
+    asks who its users are itself. `lifespan` is entered at the start.
     """
 
     path: str
@@ -63,12 +66,20 @@ class Mounted:
 
 
 class Application:
-    """The ASGI application. `database` and `executor` are those of the process, `open_memory` opens a memory for an identity."""
+    """The ASGI application. `database` and `executor` are those of the process, `open_memory` opens
+    a memory for an identity.
+    """
 
     def __init__(
-        self, settings: ServerSettings, *, database: Callable[[], Database], executor: Callable[[], Executor],
-        open_memory: OpenMemory, verb_timeout: float = 30.0, mounted: Sequence[Mounted] = (),
-    ) -> None:  # fmt: skip
+        self,
+        settings: ServerSettings,
+        *,
+        database: Callable[[], Database],
+        executor: Callable[[], Executor],
+        open_memory: OpenMemory,
+        verb_timeout: float = 30.0,
+        mounted: Sequence[Mounted] = (),
+    ) -> None:
         self.settings = settings
         self.events = Events(streams=settings.streams)
         self.memories = Memories(open_memory, self.events, executor, most=settings.memories)
@@ -111,7 +122,14 @@ class Application:
             await self.memories.close()
 
     async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
-        supplied = next((value.decode("latin-1") for name, value in scope["headers"] if name == b"x-request-id"), "")
+        supplied = next(
+            (
+                value.decode("latin-1")
+                for name, value in scope["headers"]
+                if name == b"x-request-id"
+            ),
+            "",
+        )
         request_id = supplied if _ID.fullmatch(supplied) else uuid.uuid4().hex
         scope.setdefault("raw_path", scope["path"].encode())
         began, status = time.perf_counter(), 0
@@ -140,7 +158,9 @@ class Application:
             _log.error("request %s failed: %s\n%s", request_id, type(error).__name__, where)
             if not status:
                 detail = "the server has failed; its log has the request's id"
-                await problem_answer(Problem("internal_error", detail), request_id)(scope, receive, sent)
+                await problem_answer(Problem("internal_error", detail), request_id)(
+                    scope, receive, sent
+                )
         finally:
             what = scope.get("htm.route", "-")
             who = scope.get("htm.identity")
@@ -153,8 +173,12 @@ class Application:
         if scope["method"] in ("GET", "HEAD") and path in (b"/health", b"/ready", b"/openapi.json"):
             await (await self._about(path, scope))(scope, receive, send)
             return
-        if _is_below(path, "/.well-known"):  # a client that looks here for a way to sign in is told that there is none
-            raise Problem("no_such_path", "expected a path of /openapi.json: tokens are made with htm tokens create")
+        # a client that looks here for a way to sign in is told that there is none
+        if _is_below(path, "/.well-known"):
+            raise Problem(
+                "no_such_path",
+                "expected a path of /openapi.json: tokens are made with htm tokens create",
+            )
         mounted = next((each for each in self._mounted if _is_below(path, each.path)), None)
         if mounted is not None and mounted.signs_in:
             await self._mount(mounted, scope, receive, send)
@@ -175,7 +199,11 @@ class Application:
             if match.route is not None:
                 scope["htm.route"] = f"{match.route.method} {match.route.path}"
             if self._at_work >= self.settings.concurrency:
-                raise Problem("overloaded", "the server has too much to do; ask again", headers={"Retry-After": "1"})
+                raise Problem(
+                    "overloaded",
+                    "the server has too much to do; ask again",
+                    headers={"Retry-After": "1"},
+                )
             self._at_work += 1
             try:
                 answer = await self._verbs.serve(match, identity, scope, receive)
@@ -184,7 +212,9 @@ class Application:
             await answer(scope, receive, send)
 
     async def _is_valid(self, scope: Scope) -> bool:
-        """True if the token of a request that is still open has neither been revoked nor expired since."""
+        """True if the token of a request that is still open has neither been revoked nor expired
+        since.
+        """
         try:
             await self.access.identify(scope)
         except Problem:
@@ -197,7 +227,9 @@ class Application:
         scope["htm.route"] = mounted.path
         refuse_large(scope, most=self.settings.max_body)
         below = {**scope, "root_path": scope.get("root_path", "") + mounted.path}
-        limited = limited_receive(receive, most=self.settings.max_body, timeout=self.settings.read_timeout)
+        limited = limited_receive(
+            receive, most=self.settings.max_body, timeout=self.settings.read_timeout
+        )
         await mounted.app(below, limited, send)
 
     async def _about(self, path: bytes, scope: Scope) -> Response:
@@ -209,9 +241,13 @@ class Application:
         return Response(b'{"status": "ok"}', media_type=JSON)
 
     async def _check_ready(self) -> None:
-        """Raise `Problem` while the database gives no answer, its schema is another one, or the server is stopping."""
+        """Raise `Problem` while the database gives no answer, its schema is another one, or the
+        server is stopping.
+        """
         if self.is_draining:
-            raise Problem("stopping", "the server is stopping; ask another one", headers={"Retry-After": "2"})
+            raise Problem(
+                "stopping", "the server is stopping; ask another one", headers={"Retry-After": "2"}
+            )
         async with self._looking:  # one look serves all who ask meanwhile
             at, problem = self._ready
             if time.monotonic() - at > READY_FOR:
@@ -222,13 +258,17 @@ class Application:
 
     async def _look(self) -> Problem | None:
         """Return what keeps the database from answering; None where nothing does."""
-        look = asyncio.get_running_loop().run_in_executor(self._executor(), lambda: tokens.exists(self._database()))
+        look = asyncio.get_running_loop().run_in_executor(
+            self._executor(), lambda: tokens.exists(self._database())
+        )
         try:
             async with asyncio.timeout(READY_WITHIN):
                 await look
         except HTMError as error:
             problem = problem_of(error)
-            return Problem(problem.code, "the database is not ready", status=503, headers={"Retry-After": "1"})
+            return Problem(
+                problem.code, "the database is not ready", status=503, headers={"Retry-After": "1"}
+            )
         except TimeoutError:
             return Problem("database_unavailable", "the database gives no answer", status=503)
         return None

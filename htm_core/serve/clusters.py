@@ -16,10 +16,11 @@ _WORD = re.compile(r"[^\W\d_]{3,}")
 
 
 def clusters(points: npt.ArrayLike, count: int) -> list[int]:
-    """Return the cluster of each point (n, 2) by k-means, of at most `count`; the same points always make the same clusters.
+    """Return the cluster of each point (n, 2) by k-means, of at most `count`; the same points
+    always make the same clusters.
 
-    The first centre is the point nearest to the middle of all, each further one the point farthest from those before it.
-    Clusters are numbered by size, the largest 0.
+    The first centre is the point nearest to the middle of all, each further one the point farthest
+    from those before it. Clusters are numbered by size, the largest 0.
     """
     places = np.asarray(points, dtype=np.float64)
     if not len(places):
@@ -39,10 +40,12 @@ def clusters(points: npt.ArrayLike, count: int) -> list[int]:
 
 
 def names(texts: Sequence[str], of_cluster: Sequence[int]) -> list[tuple[str, ...]]:
-    """For each cluster, the words that more of its texts have than one would expect of all texts, the most telling first.
+    """For each cluster, the words that more of its texts have than one would expect of all texts,
+    the most telling first.
 
-    A word weighs p * log(p / q), where p is the share of the cluster's texts that have it, and q the share of all texts: its part
-    of the Kullback-Leibler divergence of the two. A word of a single text names nothing, unless the cluster is that text.
+    A word weighs p * log(p / q), where p is the share of the cluster's texts that have it, and q
+    the share of all texts: its part of the Kullback-Leibler divergence of the two. A word of a
+    single text names nothing, unless the cluster is that text.
     """
     words = [set(_WORD.findall(text.lower())) for text in texts]
     everywhere = Counter(word for each in words for word in each)
@@ -55,7 +58,9 @@ def names(texts: Sequence[str], of_cluster: Sequence[int]) -> list[tuple[str, ..
             for word, number in counts.items()
             if number > 1 or len(own) == 1
         }
-        best = sorted((word for word in weights if weights[word] > 0), key=lambda word: (-weights[word], word))
+        best = sorted(
+            (word for word in weights if weights[word] > 0), key=lambda word: (-weights[word], word)
+        )
         named.append(tuple(best[:WORDS]))
     return named
 
@@ -74,9 +79,18 @@ def _middles(
 ) -> npt.NDArray[np.float64]:
     """The middle of each cluster; one that has no point stays where it is."""
     members = [places[nearest == number] for number in range(len(centres))]
-    return np.array([own.mean(axis=0) if len(own) else centre for own, centre in zip(members, centres, strict=True)])
+    return np.array(
+        [
+            own.mean(axis=0) if len(own) else centre
+            for own, centre in zip(members, centres, strict=True)
+        ]
+    )
 
 
-def _nearest(places: npt.NDArray[np.float64], centres: npt.NDArray[np.float64]) -> npt.NDArray[np.intp]:
-    nearest: npt.NDArray[np.intp] = ((places[:, None, :] - centres[None, :, :]) ** 2).sum(axis=2).argmin(axis=1)
+def _nearest(
+    places: npt.NDArray[np.float64], centres: npt.NDArray[np.float64]
+) -> npt.NDArray[np.intp]:
+    nearest: npt.NDArray[np.intp] = (
+        ((places[:, None, :] - centres[None, :, :]) ** 2).sum(axis=2).argmin(axis=1)
+    )
     return nearest

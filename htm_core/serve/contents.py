@@ -1,4 +1,6 @@
-"""Contents of a memory that are read without recall: its sessions, and the text of a loaded file."""
+"""Contents of a memory that are read without recall: its sessions, and the text of a
+loaded file.
+"""
 
 from __future__ import annotations
 
@@ -15,13 +17,16 @@ from ..working.store import NotedChange
 
 CLUSTERS, LEAST = 8, 12  # on a map at most, and memories in each on average
 CHARACTERS = 500  # of a memory by which its cluster is named
-CHANGES, MOVED = 1_000, 8  # changes of working memory that are read at most, and memories of each that are shown
+# changes of working memory that are read at most, and memories of each that are shown
+CHANGES, MOVED = 1_000, 8
 Turn = tuple[str, int]  # a session, and the number of a mention in it
 
 
 @dataclass(frozen=True, slots=True)
 class MapPoint:
-    """A memory, its place on a map, from 0 to 1 each way, and the number of its cluster. `text` is how its content begins."""
+    """A memory, its place on a map, from 0 to 1 each way, and the number of its cluster. `text` is
+    how its content begins.
+    """
 
     id: str
     text: str
@@ -35,9 +40,10 @@ class MapPoint:
 class MemoryMap:
     """Memories in a plane, oldest first, near to those whose vectors are like theirs.
 
-    `clusters` are the words that set each cluster apart, by its number; the largest is the first. `shown` is the share of the
-    variance that the plane shows. `nodes` is how many memories were looked at, also those without a vector. Where a map of
-    now would show other memories, it has another `stamp`.
+    `clusters` are the words that set each cluster apart, by its number; the largest is the first.
+    `shown` is the share of the variance that the plane shows. `nodes` is how many memories were
+    looked at, also those without a vector. Where a map of now would show other memories, it has
+    another `stamp`.
     """
 
     points: tuple[MapPoint, ...]
@@ -54,7 +60,9 @@ class MemoryMap:
 
 @dataclass(frozen=True, slots=True)
 class SessionTitle:
-    """The names of a session: the title that was stored with it, and what a user said first in it, each in one line."""
+    """The names of a session: the title that was stored with it, and what a user said first in it,
+    each in one line.
+    """
 
     title: str | None
     opening: str | None
@@ -63,11 +71,14 @@ class SessionTitle:
 def map_of(
     memory: Memory, *, tags: Sequence[str] | None = None, limit: int, known: MemoryMap | None = None
 ) -> MemoryMap:
-    """The map of the newest memories, or of those with some tags; `known` itself where it still shows the same."""
+    """The map of the newest memories, or of those with some tags; `known` itself where it still
+    shows the same.
+    """
     stamp = map_stamp(memory._engine, tags=tags, limit=limit)
     if known is not None and known.stamp == stamp.stamp:
         return known
-    # They need numpy, and most who import this ask for no map: each command that shows sessions, to begin with.
+    # They need numpy, and most who import this ask for no map: each command that shows sessions, to
+    # begin with.
     from .clusters import clusters, names
     from .projection import project
 
@@ -83,7 +94,9 @@ def map_of(
 
 
 def sessions_of(memory: Memory, *, limit: int) -> list[tuple[str, datetime]]:
-    """The sessions in which something was said last, and when; the latest first. What files say is none."""
+    """The sessions in which something was said last, and when; the latest first. What files say is
+    none.
+    """
     return latest_sessions(memory._engine, limit=limit)
 
 
@@ -103,9 +116,11 @@ def _one_line(text: str | None) -> str | None:
 def changes_of(
     memory: Memory, mentions: Sequence[Mention], *, begins: Mapping[str, int]
 ) -> Mapping[Turn, list[NotedChange]]:
-    """Return what working memory recalled and evicted at the turns of some mentions, by session and number.
+    """Return what working memory recalled and evicted at the turns of some mentions, by session and
+    number.
 
-    A session is read from the first of these mentions to the last, or from an earlier number that `begins` says.
+    A session is read from the first of these mentions to the last, or from an earlier number that
+    `begins` says.
     """
     ends: dict[str, int] = {}
     starts = dict(begins)
@@ -115,11 +130,15 @@ def changes_of(
         ends[session] = max(mention.seq, ends.get(session, 0))
     turns = {session: (start, ends.get(session, start)) for session, start in starts.items()}
     changes: defaultdict[Turn, list[NotedChange]] = defaultdict(list)
-    for change in working_history(memory._engine, turns, first=MOVED, limit=CHANGES) if turns else ():
+    for change in (
+        working_history(memory._engine, turns, first=MOVED, limit=CHANGES) if turns else ()
+    ):
         changes[change.session, change.seq].append(change)
     return changes
 
 
 def file_chunks(memory: Memory, path: str) -> list[Mention]:
-    """The chunks of a loaded file in its order, as this owner sees them; raises `NotFound` for one that is not loaded."""
+    """The chunks of a loaded file in its order, as this owner sees them; raises `NotFound` for one
+    that is not loaded.
+    """
     return chunks_of(memory._engine, path)

@@ -1,4 +1,6 @@
-"""Events as a stream: what happened to the memories of one tenant and user in this process, as server-sent events."""
+"""Events as a stream: what happened to the memories of one tenant and user in this process, as
+server-sent events.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,8 @@ from .settings import Identity
 
 Owner = tuple[str, str | None]  # tenant and user
 HEARTBEAT = 15.0  # seconds after which a comment says that the stream is alive
-WAITING = 1_000  # events that wait for a slow reader; older ones are lost, and the stream says how many
+# events that wait for a slow reader; older ones are lost, and the stream says how many
+WAITING = 1_000
 LOOK_AGAIN = 1.0  # seconds after which the token of an open stream is looked at again
 KEPT = 200  # events of one owner that are sent to who comes back with Last-Event-ID
 MOST_OWNERS = 1_000
@@ -123,24 +126,39 @@ class Events:
             stream.close()
 
     async def serve(
-        self, identity: Identity, last_id: str | None, scope: Scope, receive: Receive, send: Send, *,
+        self,
+        identity: Identity,
+        last_id: str | None,
+        scope: Scope,
+        receive: Receive,
+        send: Send,
+        *,
         is_valid: Callable[[], Awaitable[bool]],
-    ) -> None:  # fmt: skip
-        """Send the events of an identity until the client goes, its token is no longer valid, or the server stops."""
+    ) -> None:
+        """Send the events of an identity until the client goes, its token is no longer valid, or
+        the server stops.
+        """
         owner, stream = (identity.tenant, identity.user), Stream(asyncio.get_running_loop())
         with self._lock:
             if self._closed:
-                raise Problem("stopping", "the server is stopping; ask another one", headers={"Retry-After": "2"})
+                raise Problem(
+                    "stopping",
+                    "the server is stopping; ask another one",
+                    headers={"Retry-After": "2"},
+                )
             if self._open[identity.token_id] >= self._most:
                 raise Problem(
-                    "too_many_requests", f"expected at most {self._most} streams of one token; close another one first",
+                    "too_many_requests",
+                    f"expected at most {self._most} streams of one token; close another one first",
                     headers={"Retry-After": "5"},
-                )  # fmt: skip
+                )
             self._open[identity.token_id] += 1
             self._streams[owner].add(stream)
             for id, event in self._missed(owner, last_id):
                 stream.add(id, event)
-        answer = StreamingResponse(stream.parts(), headers={"x-accel-buffering": "no"}, media_type="text/event-stream")
+        answer = StreamingResponse(
+            stream.parts(), headers={"x-accel-buffering": "no"}, media_type="text/event-stream"
+        )
         ended = asyncio.create_task(_ended(is_valid, stream))
         try:
             await answer(scope, receive, send)

@@ -20,24 +20,31 @@ def problem_answer(problem: Problem, request_id: str) -> Response:
 
 
 def header(scope: Scope, name: str) -> str | None:
-    """A header that may be there once; raises `Problem` for two, of which somebody in between may have read the other."""
+    """A header that may be there once; raises `Problem` for two, of which somebody in between may
+    have read the other.
+    """
     values = Headers(scope=scope).getlist(name)
     if len(values) > 1:
-        raise Problem("bad_request", f"expected the header {name} at most once, got it {len(values)} times")
+        raise Problem(
+            "bad_request", f"expected the header {name} at most once, got it {len(values)} times"
+        )
     return values[0] if values else None
 
 
 async def read_body(scope: Scope, receive: Receive, *, most: int, timeout: float) -> bytes:
-    """The body of a request; raises `Problem` for one that is too slow or too large, unread where its length is known."""
+    """The body of a request; raises `Problem` for one that is too slow or too large, unread where
+    its length is known.
+    """
     refuse_large(scope, most=most)
     try:
         async with asyncio.timeout(timeout):
             return await Request(scope, limited_receive(receive, most=most, timeout=None)).body()
     except TimeoutError:
         raise Problem(
-            "request_timeout", f"expected the whole body within {timeout:g} s; send it faster, or less of it",
+            "request_timeout",
+            f"expected the whole body within {timeout:g} s; send it faster, or less of it",
             headers={"Connection": "close"},
-        ) from None  # fmt: skip
+        ) from None
 
 
 def refuse_large(scope: Scope, *, most: int) -> None:
@@ -47,7 +54,9 @@ def refuse_large(scope: Scope, *, most: int) -> None:
         return
     if header(scope, "transfer-encoding") is not None:
         raise Problem(
-            "bad_request", "expected Content-Length or Transfer-Encoding, got both", headers={"Connection": "close"}
+            "bad_request",
+            "expected Content-Length or Transfer-Encoding, got both",
+            headers={"Connection": "close"},
         )
     if not length.isascii() or not length.isdigit():
         raise Problem(
@@ -62,13 +71,15 @@ def refuse_large(scope: Scope, *, most: int) -> None:
 def too_large(most: int) -> Problem:
     """The problem of a body that is larger than this."""
     return Problem(
-        "body_too_large", f"expected a body of at most {most:,} bytes; send less at once",
+        "body_too_large",
+        f"expected a body of at most {most:,} bytes; send less at once",
         headers={"Connection": "close"},
-    )  # fmt: skip
+    )
 
 
 def limited_receive(receive: Receive, *, most: int, timeout: float | None) -> Receive:
-    """The same for an application that reads its body itself: each part comes in time, else the client counts as gone.
+    """The same for an application that reads its body itself: each part comes in time, else the
+    client counts as gone.
 
     Raises `Problem` in that application as soon as the parts together are larger.
     """

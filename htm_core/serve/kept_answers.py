@@ -1,4 +1,6 @@
-"""Requests that are sent twice with one Idempotency-Key: they are done once, and the second one gets the first's answer."""
+"""Requests that are sent twice with one Idempotency-Key: they are done once, and the second one
+gets the first's answer.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,8 @@ _T = TypeVar("_T")
 _log = logging.getLogger("htm.server")
 
 LONGEST_KEY = 255
-LARGEST_ANSWER = 1_000_000  # a larger one is not kept: the request is done again, under the same ids
+# a larger one is not kept: the request is done again, under the same ids
+LARGEST_ANSWER = 1_000_000
 WAIT = 5.0  # seconds for which a request waits for the same one that is being worked on
 LASTING = ("content-type", "etag", "link")
 
@@ -44,7 +47,9 @@ class KeptAnswers:
     lease: float  # seconds that a request may take
 
     async def once(self, request: KeptRequest, work: Callable[[], Awaitable[Response]]) -> Response:
-        """The answer of the work, or the one that the same request had before; raises `Problem` when neither is to be had."""
+        """The answer of the work, or the one that the same request had before; raises `Problem`
+        when neither is to be had.
+        """
         begun = await self._begun(request)
         if isinstance(begun, KeptAnswer):
             return _again(begun)
@@ -61,23 +66,29 @@ class KeptAnswers:
         while True:
             begun = await self._run(
                 lambda: idempotency.begin(
-                    self.database(), request, lease=self.lease + idempotency.LEASE_GRACE, keep=self.keep
+                    self.database(),
+                    request,
+                    lease=self.lease + idempotency.LEASE_GRACE,
+                    keep=self.keep,
                 )
             )
             if not isinstance(begun, KeptAnswer):
                 return begun
             if not begun.is_same:
                 raise Problem(
-                    "idempotency_key_reused", "expected the same request as before with this Idempotency-Key, got another one; a "
-                    "key is for one request and its repetitions"
-                )  # fmt: skip
+                    "idempotency_key_reused",
+                    "expected the same request as before with this "
+                    "Idempotency-Key, got another one; a "
+                    "key is for one request and its repetitions",
+                )
             if begun.status is not None:
                 return begun
             if asyncio.get_running_loop().time() > deadline:
                 raise Problem(
-                    "request_in_progress", "the same request is still being worked on; ask again with the same key",
+                    "request_in_progress",
+                    "the same request is still being worked on; ask again with the same key",
                     headers={"Retry-After": "2"},
-                )  # fmt: skip
+                )
             await asyncio.sleep(pause)
             pause = min(0.5, pause * 2)
 
@@ -89,15 +100,24 @@ class KeptAnswers:
         try:
             await self._run(
                 lambda: idempotency.finish(
-                    self.database(), request, begun, status=answer.status_code, headers=headers, body=bytes(answer.body)
+                    self.database(),
+                    request,
+                    begun,
+                    status=answer.status_code,
+                    headers=headers,
+                    body=bytes(answer.body),
                 )
             )
-        except HTMError as error:  # it was done, and the client gets its answer; only a repetition does it again
+        # it was done, and the client gets its answer; only a repetition does it again
+        except HTMError as error:
             _log.warning("an answer could not be kept for a repetition: %s", type(error).__name__)
 
-    async def _abandon(self, request: KeptRequest, begun: datetime, error: BaseException | None) -> None:
+    async def _abandon(
+        self, request: KeptRequest, begun: datetime, error: BaseException | None
+    ) -> None:
         if isinstance(error, asyncio.CancelledError):
-            return  # the verb may still be at work: its lease keeps others from doing the same beside it
+            # the verb may still be at work: its lease keeps others from doing the same beside it
+            return
         try:
             await self._run(lambda: idempotency.abandon(self.database(), request, begun))
         except HTMError as failed:  # its lease ends by itself
@@ -110,25 +130,30 @@ class KeptAnswers:
 def _again(kept: KeptAnswer) -> Response:
     if kept.body is None or kept.status is None:
         raise Problem(
-            "answer_dropped", "this request was done before; its answer was dropped, since something of this user was forgotten or "
-            "erased in the meantime"
-        )  # fmt: skip
+            "answer_dropped",
+            "this request was done before; its answer was dropped, since "
+            "something of this user was forgotten or "
+            "erased in the meantime",
+        )
     return Response(kept.body, kept.status, {**kept.headers, "Idempotent-Replayed": "true"})
 
 
 def kept_request(scope: Scope, route: Route, identity: Identity, body: bytes) -> KeptRequest | None:
     """A request as it is known by its Idempotency-Key; None without one, and for what only reads.
 
-    An answer that is read again is made again: one that was kept would still have what was erased or has expired since.
+    An answer that is read again is made again: one that was kept would still have what was erased
+    or has expired since.
     """
     key = header(scope, "idempotency-key")
     if key is None or route.method == "GET" or route.scope == "read":
         return None
     if not 0 < len(key) <= LONGEST_KEY or not key.isascii() or not key.isprintable():
         raise Problem(
-            "bad_request", f"expected an Idempotency-Key of 1 to {LONGEST_KEY} printable ASCII characters, such as a UUID, got "
-            f"{len(key)}"
-        )  # fmt: skip
+            "bad_request",
+            f"expected an Idempotency-Key of 1 to {LONGEST_KEY} printable ASCII "
+            "characters, such as a UUID, got "
+            f"{len(key)}",
+        )
     names = ("if-match", "if-none-match", "htm-robot", "htm-session")
     parts = [
         route.verb.encode(),
@@ -148,7 +173,9 @@ def kept_request(scope: Scope, route: Route, identity: Identity, body: bytes) ->
 
 
 def with_ids(route: Route, arguments: dict[str, Any], request: KeptRequest) -> dict[str, Any]:
-    """Give what is remembered ids that are the request's, so that it is there once even if the answer was never kept."""
+    """Give what is remembered ids that are the request's, so that it is there once even if the
+    answer was never kept.
+    """
     made = hashlib.sha256(request.token.bytes + request.key + request.fingerprint).hexdigest()[:40]
     if route.verb == "remember":
         return arguments if arguments.get("id") is not None else {**arguments, "id": f"http:{made}"}

@@ -1,4 +1,6 @@
-"""The memories that requests are about, one for each tenant, user, robot and session, kept while they are used."""
+"""The memories that requests are about, one for each tenant, user, robot and session, kept while
+they are used.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,8 @@ from ..memory.memory import Memory
 from .events import Events
 
 T = TypeVar("T")
-AT_ONCE = 100_000  # bytes that are read and checked in the loop, so that a small request changes no thread
+# bytes that are read and checked in the loop, so that a small request changes no thread
+AT_ONCE = 100_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,12 +43,16 @@ class _Held:
 class Memories:
     """Opens memories and closes those that were used least lately."""
 
-    def __init__(self, open: OpenMemory, events: Events, executor: Callable[[], Executor], *, most: int) -> None:
+    def __init__(
+        self, open: OpenMemory, events: Events, executor: Callable[[], Executor], *, most: int
+    ) -> None:
         self._open, self.events, self._executor, self._most = open, events, executor, most
         self._held: OrderedDict[Whose, _Held] = OrderedDict()
 
     async def aside(self, work: Callable[[], T], *, size: int) -> T:
-        """Do work on what a client has sent, whose size is in bytes: in a thread where it may take long."""
+        """Do work on what a client has sent, whose size is in bytes: in a thread where it may take
+        long.
+        """
         if size <= AT_ONCE:
             return work()
         return await asyncio.get_running_loop().run_in_executor(self._executor(), work)
@@ -72,11 +79,20 @@ class Memories:
 
     async def _opened(self, whose: Whose) -> Memory:
         publish = self.events.publisher(whose.tenant, whose.user)
-        return await asyncio.get_running_loop().run_in_executor(self._executor(), self._open, whose, publish)
+        return await asyncio.get_running_loop().run_in_executor(
+            self._executor(), self._open, whose, publish
+        )
 
     async def _close_idle(self) -> None:
         while len(self._held) > self._most:
-            idle = next((whose for whose, held in self._held.items() if not held.users and held.opening.done()), None)
+            idle = next(
+                (
+                    whose
+                    for whose, held in self._held.items()
+                    if not held.users and held.opening.done()
+                ),
+                None,
+            )
             if idle is None:
                 return
             await self._close(self._held.pop(idle))

@@ -18,10 +18,15 @@ from ..client.routes import ROUTES, Route
 REFERENCE = "#/components/schemas/{model}"
 PROBLEM = {
     "type": "object",
-    "description": "RFC 9457. `code` stays the same for a kind of error; `detail` says what was expected, what came and what next.",
+    "description": "RFC 9457. `code` stays the same for a kind of error; `detail` says what was "
+    "expected, what came and what next.",
     "required": ["type", "title", "status", "code", "detail", "instance"],
     "properties": {
-        "type": {"type": "string", "format": "uri", "enum": [TYPE + code for code in sorted(TITLES)]},
+        "type": {
+            "type": "string",
+            "format": "uri",
+            "enum": [TYPE + code for code in sorted(TITLES)],
+        },
         "title": {"type": "string"},
         "status": {"type": "integer"},
         "code": {"type": "string", "enum": sorted(TITLES)},
@@ -34,7 +39,11 @@ PROBLEM = {
                 "properties": {"argument": {"type": "string"}, "message": {"type": "string"}},
             },
         },
-        "advice": {"type": "string", "enum": sorted(IN_PYTHON), "description": "What helps; `detail` says it, too."},
+        "advice": {
+            "type": "string",
+            "enum": sorted(IN_PYTHON),
+            "description": "What helps; `detail` says it, too.",
+        },
         "outcome_unknown": {
             "type": "boolean",
             "description": "It may have been written or not; send it again with its key.",
@@ -69,13 +78,16 @@ def described() -> dict[str, Any]:
         ok = {"type": "object", "properties": {"status": {"const": "ok"}}, "required": ["status"]}
         response = {"description": what, "content": {"application/json": {"schema": ok}}}
         answer = {"200": response, "503": _problem("It does not.")}
-        paths[path] = {"get": {"operationId": path[1:], "summary": what, "security": [], "responses": answer}}
+        paths[path] = {
+            "get": {"operationId": path[1:], "summary": what, "security": [], "responses": answer}
+        }
     return {
         "openapi": "3.1.0",
         "info": {
             "title": "htm-memory",
             "version": VERSION,
-            "description": "Memory that never forgets. Bytes are base64url, times ISO 8601 with an offset, durations ISO 8601.",
+            "description": "Memory that never forgets. Bytes are base64url, times ISO 8601 with "
+            "an offset, durations ISO 8601.",
         },
         "paths": paths,
         "components": {
@@ -134,12 +146,18 @@ def _parameters(route: Route, schemas: dict[Key, dict[str, Any]]) -> list[dict[s
     for parameter in wire.parameters(route):
         if parameter.where == "body":
             continue
-        entry: dict[str, Any] = {"name": parameter.name, "in": parameter.where, "required": parameter.is_required}
+        entry: dict[str, Any] = {
+            "name": parameter.name,
+            "in": parameter.where,
+            "required": parameter.is_required,
+        }
         schema = schemas[operation(route), parameter.name]
         if parameter.is_json:
             entry["content"] = {"application/json": {"schema": schema}}
         else:
-            entry["schema"] = schema | ({} if parameter.is_required else {"default": wire.jsonable(parameter.default)})
+            entry["schema"] = schema | (
+                {} if parameter.is_required else {"default": wire.jsonable(parameter.default)}
+            )
         made.append(entry)
     return made
 
@@ -147,14 +165,22 @@ def _parameters(route: Route, schemas: dict[Key, dict[str, Any]]) -> list[dict[s
 def _headers(route: Route) -> list[dict[str, Any]]:
     known = dict(HEADERS)
     if route.method != "GET":
-        known["Idempotency-Key"] = "A key of your own, such as a UUID: a repetition with it gets the same answer."
+        known["Idempotency-Key"] = (
+            "A key of your own, such as a UUID: a repetition with it gets the same answer."
+        )
     if route.verb == "revise":
         known |= {
             "If-Match": 'The version that the key must have, as in `"3"`.',
             "If-None-Match": "`*`: it must have no value.",
         }
     return [
-        {"name": name, "in": "header", "required": False, "description": what, "schema": {"type": "string"}}
+        {
+            "name": name,
+            "in": "header",
+            "required": False,
+            "description": what,
+            "schema": {"type": "string"},
+        }
         for name, what in known.items()
     ]
 
@@ -165,24 +191,40 @@ def _responses(route: Route, schemas: dict[Key, dict[str, Any]]) -> dict[str, An
     if answer is None:
         made["204"] = {"description": "It was done."}
     else:
-        made["200"] = {"description": "The answer.", "content": {"application/json": {"schema": answer}}}
+        made["200"] = {
+            "description": "The answer.",
+            "content": {"application/json": {"schema": answer}},
+        }
     if route.is_key:
-        made["200"]["headers"] = {"ETag": {"description": "The version of the key.", "schema": {"type": "string"}}}
+        made["200"]["headers"] = {
+            "ETag": {"description": "The version of the key.", "schema": {"type": "string"}}
+        }
     if route.page:
-        made["200"]["headers"] = {"Link": {"description": 'The next page, rel="next".', "schema": {"type": "string"}}}
+        made["200"]["headers"] = {
+            "Link": {"description": 'The next page, rel="next".', "schema": {"type": "string"}}
+        }
     return made | {"default": _problem("A problem.")}
 
 
 def _problem(what: str) -> dict[str, Any]:
-    return {"description": what, "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}}
+    return {
+        "description": what,
+        "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
+    }
 
 
 def _events() -> dict[str, Any]:
-    summary = "What happens to the memories of the token's tenant and user in this process, as server-sent events."
+    summary = (
+        "What happens to the memories of the token's tenant and user in this process, as "
+        "server-sent events."
+    )
     content = {"text/event-stream": {"schema": {"type": "string"}}}
     return {
         "operationId": "events",
         "summary": summary,
         "security": [{"token": ["read"]}],
-        "responses": {"200": {"description": summary, "content": content}, "default": _problem("A problem.")},
+        "responses": {
+            "200": {"description": summary, "content": content},
+            "default": _problem("A problem."),
+        },
     }

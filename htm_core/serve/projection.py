@@ -9,10 +9,11 @@ Array = npt.NDArray[np.float64]
 
 
 def project(vectors: npt.ArrayLike) -> tuple[Array, float]:
-    """The places (n, 2) of vectors (n, d), from 0 to 1 each way, and the share of their variance that the plane shows.
+    """The places (n, 2) of vectors (n, d), from 0 to 1 each way, and the share of their variance
+    that the plane shows.
 
-    The same vectors always give the same places: the largest part of each component is positive. Fewer than three vectors, or
-    equal ones, have no plane: all are in its middle. O(n d² + d³).
+    The same vectors always give the same places: the largest part of each component is positive.
+    Fewer than three vectors, or equal ones, have no plane: all are in its middle. O(n d² + d³).
     """
     matrix = np.asarray(vectors, dtype=np.float64)
     places = np.full((len(matrix), 2), 0.5)

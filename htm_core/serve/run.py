@@ -1,4 +1,6 @@
-"""Run the server: uvicorn with a time for the headers of a request, and a stop that lets requests finish."""
+"""Run the server: uvicorn with a time for the headers of a request, and a stop that lets requests
+finish.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,8 @@ from .settings import ServerSettings
 if TYPE_CHECKING:
     from .app import Application
 
-HEADERS_WITHIN = 15.0  # seconds from the beginning of a connection, or of its next request, until its headers are there
+# seconds from the beginning of a connection, or of its next request, until its headers are there
+HEADERS_WITHIN = 15.0
 
 
 def check_start(settings: ServerSettings, database: Database) -> None:
@@ -24,19 +27,23 @@ def check_start(settings: ServerSettings, database: Database) -> None:
     if settings.anonymous is not None:
         if not settings.is_local:
             raise InvalidInput(
-                f"expected --host 127.0.0.1 with --no-auth, got {settings.host!r}: whoever reaches it could read everything; make "
+                f"expected --host 127.0.0.1 with --no-auth, got {settings.host!r}: whoever "
+                "reaches it could read everything; make "
                 "a token with htm tokens create, and leave out --no-auth"
             )
         return
     if not tokens.exists(database):
         raise InvalidInput(
-            "expected a token, got none, so that nobody could use the server; make one with htm tokens create NAME, or "
+            "expected a token, got none, so that nobody could use the server; make one with htm "
+            "tokens create NAME, or "
             "serve one tenant on this machine alone with --no-auth"
         )
 
 
 def serve(application: Application) -> None:
-    """Serve until SIGTERM or Ctrl-C; a second one ends at once. Raises `InvalidInput` without uvicorn or for a port in use."""
+    """Serve until SIGTERM or Ctrl-C; a second one ends at once. Raises `InvalidInput` without
+    uvicorn or for a port in use.
+    """
     uvicorn = _uvicorn()
     settings = application.settings
 
@@ -70,7 +77,8 @@ def serve(application: Application) -> None:
         server.run()
     except SystemExit:
         raise InvalidInput(
-            f"expected to listen at {settings.host}:{settings.port}, which did not work; another program may have the port: choose "
+            f"expected to listen at {settings.host}:{settings.port}, which did not work; another "
+            "program may have the port: choose "
             "another --port"
         ) from None
 

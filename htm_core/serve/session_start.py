@@ -1,4 +1,6 @@
-"""Text that a conversation should begin with: the palace, the user's profile, working memory, and what was said lately."""
+"""Text that a conversation should begin with: the palace, the user's profile, working memory, and
+what was said lately.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ HEADS = {"working": "In working memory:", "lately": "Said lately:"}
 
 
 def known_text(memory: Memory, *, budget: int) -> str:
-    """Return what is known of the user, and what is in working memory, in at most `budget` tokens; empty when nothing is."""
+    """Return what is known of the user, and what is in working memory, in at most `budget` tokens;
+    empty when nothing is.
+    """
     count = token_counter(memory)
     profile = _profile(memory, int(budget * PROFILE_SHARE), count)
     working = _working(memory, budget - count(profile) - 2, count)
@@ -29,7 +33,9 @@ def known_text(memory: Memory, *, budget: int) -> str:
 
 
 def wake_text(memory: Memory, *, budget: int, topic: str | None = None) -> str:
-    """Return the start of a new session in at most `budget` tokens: the palace's wake-up, the profile, and what was said lately."""
+    """Return the start of a new session in at most `budget` tokens: the palace's wake-up, the
+    profile, and what was said lately.
+    """
     count = token_counter(memory)
     profile = _profile(memory, int(budget * PROFILE_SHARE), count)
     palace = Palace(memory).wake_up(budget=int(budget * PALACE_SHARE), topic=topic).text
@@ -58,7 +64,11 @@ def _working(memory: Memory, room: int, count: Callable[[str], int]) -> str:
 
 def _lately(memory: Memory, room: int, count: Callable[[str], int]) -> str:
     """The latest messages that fit, the last at the end. What files say is no talk."""
-    mentions = [each for each in memory.timeline(limit=LATELY) if each.content.strip() and each.source != "file"]
+    mentions = [
+        each
+        for each in memory.timeline(limit=LATELY)
+        if each.content.strip() and each.source != "file"
+    ]
     if not mentions or room < LEAST_ROOM:
         return ""
     fence = Fence(TAG, new_token())
@@ -67,7 +77,9 @@ def _lately(memory: Memory, room: int, count: Callable[[str], int]) -> str:
         entries,
         budget=room,
         count=count,
-        build=lambda lines, _: f"{HEADS['lately']} {OPENING}\n{fence.enclose(*reversed(lines))}" if lines else "",
+        build=lambda lines, _: (
+            f"{HEADS['lately']} {OPENING}\n{fence.enclose(*reversed(lines))}" if lines else ""
+        ),
         advice="",
         gaps=False,
     )

@@ -14,7 +14,9 @@ SCOPES: tuple[TokenScope, ...] = ("read", "write", "admin")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identity:
-    """Whose memories a request is about, and what it may do: by a token or the configuration, never by the request."""
+    """Whose memories a request is about, and what it may do: by a token or the configuration, never
+    by the request.
+    """
 
     tenant: str
     user: str | None
@@ -26,17 +28,23 @@ class Identity:
 
     def may(self, scope: str) -> bool:
         """True if a scope is covered: "admin" covers all, "write" covers "read"."""
-        return scope in self.scopes or "admin" in self.scopes or (scope == "read" and "write" in self.scopes)
+        return (
+            scope in self.scopes
+            or "admin" in self.scopes
+            or (scope == "read" and "write" in self.scopes)
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerSettings:
     """The settings of a server. Times are in seconds, sizes in bytes.
 
-    `anonymous` is who requests without a token are, on loopback only; None: they are refused. `rate` is requests a second of one
-    token, 0 for any number, and `burst` how many of them at once. `concurrency` is how many requests are worked on at once, and
-    `streams` how many streams of events one token may have open. `drain` is how long the server goes on after it was told to stop,
-    so that a load balancer sees /ready fail; `stop_timeout` how long running requests then have.
+    `anonymous` is who requests without a token are, on loopback only; None: they are refused.
+    `rate` is requests a second of one token, 0 for any number, and `burst` how many of them at
+    once. `concurrency` is how many requests are worked on at once, and `streams` how many streams
+    of events one token may have open. `drain` is how long the server goes on after it was told to
+    stop, so that a load balancer sees /ready fail; `stop_timeout` how long running requests then
+    have.
     """
 
     host: str = "127.0.0.1"
@@ -59,8 +67,9 @@ class ServerSettings:
 
     def __post_init__(self) -> None:
         positive = {
-            "max_body": self.max_body, "read_timeout": self.read_timeout, "send_timeout": self.send_timeout,
-            "concurrency": self.concurrency, "streams": self.streams, "memories": self.memories, "burst": self.burst,
+            "max_body": self.max_body, "read_timeout": self.read_timeout,
+            "send_timeout": self.send_timeout, "concurrency": self.concurrency,
+            "streams": self.streams, "memories": self.memories, "burst": self.burst,
         }  # fmt: skip
         for name, value in positive.items():
             if value <= 0:
@@ -68,7 +77,9 @@ class ServerSettings:
         if not 0 <= self.port < 65_536:
             raise InvalidInput(f"expected a port from 0 to 65535, got {self.port!r}")
         if self.rate < 0 or self.drain < 0:
-            raise InvalidInput(f"expected rate and drain of 0 or more, got {self.rate!r} and {self.drain!r}")
+            raise InvalidInput(
+                f"expected rate and drain of 0 or more, got {self.rate!r} and {self.drain!r}"
+            )
 
     @property
     def is_local(self) -> bool:

@@ -19,7 +19,9 @@ KINDS = get_args(RelationKind)
 MOST_HOPS = 6
 
 
-def link(engine: Engine, source: str | Node, target: str | Node, *, kind: RelationKind, weight: float) -> Relation:
+def link(
+    engine: Engine, source: str | Node, target: str | Node, *, kind: RelationKind, weight: float
+) -> Relation:
     """Join two nodes that this owner sees by an explicit edge; a weight of 0 removes it."""
     weight = validation.check_fraction(weight, what="weight")
     validation.check_choice(kind, KINDS, what="kind")
@@ -27,7 +29,9 @@ def link(engine: Engine, source: str | Node, target: str | Node, *, kind: Relati
         with attempt, engine.transaction() as connection:
             one, other = _visible(engine, connection, source), _visible(engine, connection, target)
             if one == other:
-                raise InvalidInput(f"expected two nodes, got {one} twice; a node is not related to itself")
+                raise InvalidInput(
+                    f"expected two nodes, got {one} twice; a node is not related to itself"
+                )
             relations.link(connection, one, other, kind=kind, weight=weight, owner=engine.owner)
     return Relation(source=str(one), target=str(other), kind=kind, origin="link", weight=weight)
 
@@ -44,10 +48,15 @@ def related(
     """The nodes within so many edges of a node, each by its strongest path."""
     validation.check_whole(hops, what="hops", least=1, most=MOST_HOPS)
     if isinstance(kinds, str):
-        raise InvalidInput(f"expected kinds to be a list, got the string {kinds!r}; write [{kinds!r}]")
+        raise InvalidInput(
+            f"expected kinds to be a list, got the string {kinds!r}; write [{kinds!r}]"
+        )
     for kind in kinds or ():
         validation.check_choice(kind, KINDS, what="kind")
-    limit, min_weight = validation.check_limit(limit), validation.check_fraction(min_weight, what="min_weight")
+    limit, min_weight = (
+        validation.check_limit(limit),
+        validation.check_fraction(min_weight, what="min_weight"),
+    )
     with engine.transaction() as connection:
         start = _visible(engine, connection, node)
         reached = relations.walk(
@@ -61,7 +70,9 @@ def related(
         )
         by_id = nodes.read(connection.fetch, [each.node for each in reached], owners=engine.owners)
     return [
-        Related(node=by_id[each.node], weight=each.weight, path=each.path) for each in reached if each.node in by_id
+        Related(node=by_id[each.node], weight=each.weight, path=each.path)
+        for each in reached
+        if each.node in by_id
     ]
 
 
@@ -70,5 +81,7 @@ def _visible(engine: Engine, connection: Connection, node: str | Node) -> UUID:
     id_or_key = node.id if isinstance(node, Node) else node
     id = find(engine, connection, id_or_key)
     if id is None or not nodes.read(connection.fetch, [id], owners=engine.owners):
-        raise NotFound(f"expected a node id or a key of this owner, got {id_or_key!r}", advice="memories")
+        raise NotFound(
+            f"expected a node id or a key of this owner, got {id_or_key!r}", advice="memories"
+        )
     return id

@@ -14,7 +14,8 @@ _ROW, _INDENT, _CHARACTER, _MARGIN = 26, 28, 8, 16  # pixels of a drawing
 
 @dataclass(frozen=True, slots=True)
 class TagTree:
-    """A tag with the tags below it and their numbers of nodes; the root's `tag` is empty, or the requested prefix.
+    """A tag with the tags below it and their numbers of nodes; the root's `tag` is empty, or the
+    requested prefix.
 
     Iteration is depth first, without the root. `str()` is the tree as lines of text.
     """
@@ -40,21 +41,30 @@ class TagTree:
     def mermaid(self, *, direction: str = "LR") -> str:
         """A Mermaid flow chart; `direction` is "LR", "TD", "RL" or "BT"."""
         if direction not in DIRECTIONS:
-            raise InvalidInput(f"expected direction to be one of {', '.join(DIRECTIONS)}, got {direction!r}")
+            raise InvalidInput(
+                f"expected direction to be one of {', '.join(DIRECTIONS)}, got {direction!r}"
+            )
         drawn = _drawn(self)
         names = {each.tag: f"t{number}" for number, each in enumerate(drawn)}
         lines = [f"flowchart {direction}"]
         lines += [f'  {names[each.tag]}["{_plain(each.level)} ({each.nodes:,})"]' for each in drawn]
-        lines += [f"  {names[each.tag]} --> {names[child.tag]}" for each in drawn for child in each.children]
+        lines += [
+            f"  {names[each.tag]} --> {names[child.tag]}"
+            for each in drawn
+            for child in each.children
+        ]
         return "\n".join(lines)
 
     def svg(self, *, title: str = "Tags") -> str:
         """A complete SVG drawing with one line for each tag."""
         rows = list(_rows(self, 0 if self.tag else -1))
-        widest = max((depth * _INDENT + len(_label(each)) * _CHARACTER for depth, each in rows), default=0)
+        widest = max(
+            (depth * _INDENT + len(_label(each)) * _CHARACTER for depth, each in rows), default=0
+        )
         width, height = widest + 3 * _MARGIN, _ROW * (len(rows) + 1) + _MARGIN
         head = (
-            f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
+            f'viewBox="0 0 {width} {height}" '
             f'font-family="monospace" font-size="13"><title>{escape(title)}</title>'
         )
         body = "".join(_line(rows, at) for at in range(len(rows)))
@@ -62,7 +72,8 @@ class TagTree:
 
 
 def grow(counts: Mapping[str, int], *, prefix: str | None = None, nodes: int = 0) -> TagTree:
-    """The tree of normalized tags, each with its number of nodes; an ancestor without a count of its own has 0.
+    """The tree of normalized tags, each with its number of nodes; an ancestor without a count of
+    its own has 0.
 
     `prefix` is the root; `nodes` is the number at the root if it has no count of its own.
     """
@@ -81,7 +92,9 @@ def _plant(tag: str, below: dict[str, list[str]], known: set[str]) -> None:
         tag = parent
 
 
-def _grown(tag: str, counts: Mapping[str, int], below: Mapping[str, list[str]], nodes: int) -> TagTree:
+def _grown(
+    tag: str, counts: Mapping[str, int], below: Mapping[str, list[str]], nodes: int
+) -> TagTree:
     children = tuple(_grown(child, counts, below, 0) for child in sorted(below.get(tag, ())))
     return TagTree(tag, counts.get(tag, nodes), children)
 
@@ -122,4 +135,7 @@ def _line(rows: list[tuple[int, TagTree]], at: int) -> str:
         return text
     above = next(before for before in range(at - 1, -1, -1) if rows[before][0] == depth - 1)
     bend = x - _INDENT + 6
-    return f'<path d="M{bend} {_ROW * (above + 1) + 8}V{y}H{x - 4}" fill="none" stroke="#9aa5b1"/>{text}'
+    return (
+        f'<path d="M{bend} {_ROW * (above + 1) + 8}V{y}H{x - 4}" fill="none" '
+        f'stroke="#9aa5b1"/>{text}'
+    )

@@ -27,16 +27,24 @@ LIKE_ENOUGH = 0.4  # below this, a tag is not what was looked for
 
 @verbs("htm.tags")
 class Tags:
-    """The tags of what one owner sees: the owner's nodes and what the tenant shares. Only the owner's nodes are changed."""
+    """The tags of what one owner sees: the owner's nodes and what the tenant shares. Only the
+    owner's nodes are changed.
+    """
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
     def add(self, id_or_key: str, tags: Sequence[str]) -> Node:
-        """Add tags to a node; it keeps those it has, up to 1,000 of them. Raises `InvalidInput` and `NotFound`."""
+        """Add tags to a node; it keeps those it has, up to 1,000 of them. Raises `InvalidInput` and
+        `NotFound`.
+        """
         redactor = self._engine.redactor
-        normalized = rules.normalize_all(tags if redactor is None else redact_tags(tags, redactor, Counter()))
-        return self._changed(id_or_key, lambda connection, node: store.add_to(connection, node, normalized))
+        normalized = rules.normalize_all(
+            tags if redactor is None else redact_tags(tags, redactor, Counter())
+        )
+        return self._changed(
+            id_or_key, lambda connection, node: store.add_to(connection, node, normalized)
+        )
 
     def remove(self, id_or_key: str, tags: Sequence[str]) -> Node:
         """Remove tags from a node; tags that it does not have are ignored.
@@ -44,14 +52,20 @@ class Tags:
         An ancestor stays as long as another tag implies it. Raises `InvalidInput` and `NotFound`.
         """
         normalized = rules.normalize_all(tags)
-        return self._changed(id_or_key, lambda connection, node: store.remove(connection, node, normalized))
+        return self._changed(
+            id_or_key, lambda connection, node: store.remove(connection, node, normalized)
+        )
 
     def tree(self, prefix: str | None = None) -> TagTree:
-        """All tags, or those from `prefix` down, each with its number of nodes: to print and to draw."""
+        """All tags, or those from `prefix` down, each with its number of nodes: to print and to
+        draw.
+        """
         root = None if prefix is None else rules.normalize(prefix)
         with self._engine.transaction() as connection:
             counts = store.counts(connection, owners=self._engine.owners, prefix=root)
-            nodes = store.count_tagged(connection, owners=self._engine.owners) if root is None else 0
+            nodes = (
+                store.count_tagged(connection, owners=self._engine.owners) if root is None else 0
+            )
         return grow(counts, prefix=root, nodes=nodes)
 
     def search(self, query: str, *, limit: int = 20) -> builtins.list[TagFound]:
@@ -69,25 +83,37 @@ class Tags:
         ]
         return sorted(hits, key=lambda hit: (-hit.score, -hit.nodes, hit.tag))[:most]
 
-    def popular(self, *, limit: int = 20, timeframe: TimeframeLike = None) -> builtins.list[TagCount]:
-        """The tags that were given to most nodes, of those said in a timeframe. Ancestors count only where they were given."""
+    def popular(
+        self, *, limit: int = 20, timeframe: TimeframeLike = None
+    ) -> builtins.list[TagCount]:
+        """The tags that were given to most nodes, of those said in a timeframe. Ancestors count
+        only where they were given.
+        """
         windows = self._engine.time_windows(timeframe)
         with self._engine.transaction() as connection:
             return store.popular(
-                connection, owners=self._engine.owners, windows=windows, limit=validation.check_limit(limit)
+                connection,
+                owners=self._engine.owners,
+                windows=windows,
+                limit=validation.check_limit(limit),
             )
 
     def related(self, tag: str, *, limit: int = 20) -> builtins.list[TagRelated]:
-        """The tags that share most nodes with a tag and those below it, closest first; its own branch is left out."""
+        """The tags that share most nodes with a tag and those below it, closest first; its own
+        branch is left out.
+        """
         name = rules.normalize(tag)
         with self._engine.transaction() as connection:
-            return store.related(connection, name, owners=self._engine.owners, limit=validation.check_limit(limit))
+            return store.related(
+                connection, name, owners=self._engine.owners, limit=validation.check_limit(limit)
+            )
 
     def _held(self, connection: Connection, id_or_key: str) -> UUID:
         node = find(self._engine, connection, id_or_key)
         if node is None or not store.lock_node(connection, node, owner=self._engine.owner):
             raise NotFound(
-                f"expected a node id or a key of this owner, got {id_or_key!r}; what the tenant shares is tagged by a memory "
+                f"expected a node id or a key of this owner, got {id_or_key!r}; what the tenant "
+                "shares is tagged by a memory "
                 "without a user"
             )
         return node

@@ -1,4 +1,6 @@
-"""Bytes as base64, in each of the forms that messages have: with or without padding, for addresses or not, with line breaks."""
+"""Bytes as base64, in each of the forms that messages have: with or without padding, for addresses
+or not, with line breaks.
+"""
 
 from __future__ import annotations
 

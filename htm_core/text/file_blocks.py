@@ -1,4 +1,6 @@
-"""Files in the messages of LangChain and its providers and of LlamaIndex, as they are written: found, not yet read."""
+"""Files in the messages of LangChain and its providers and of LlamaIndex, as they are written:
+found, not yet read.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ UNNAMED = "input_document"  # LlamaIndex's own title for a document without one
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileBlock:
-    """A file as a message has it: its text, its bytes, or these as base64 or a data URL; its name and type, where they are said."""
+    """A file as a message has it: its text, its bytes, or these as base64 or a data URL; its name
+    and type, where they are said.
+    """
 
     data: str | bytes
     is_text: bool = False
@@ -50,7 +54,9 @@ def named(files: Iterable[FileBlock | Attachment]) -> str:
 
 
 def files_in(content: Any) -> Iterator[FileBlock]:
-    """The files whose text or bytes a LangChain message's content has. What lies elsewhere, under an address or an id, is none."""
+    """The files whose text or bytes a LangChain message's content has. What lies elsewhere, under
+    an address or an id, is none.
+    """
     for block in content if isinstance(content, list) else ():
         if isinstance(block, Mapping):
             file = _file_of(block)
@@ -61,7 +67,11 @@ def files_in(content: Any) -> Iterator[FileBlock]:
 def documents_in(blocks: Any) -> Iterator[FileBlock]:
     """The documents whose bytes a LlamaIndex message has, as it is written down."""
     for block in blocks if isinstance(blocks, list) else ():
-        if isinstance(block, Mapping) and block.get("block_type") == "document" and block.get("data"):
+        if (
+            isinstance(block, Mapping)
+            and block.get("block_type") == "document"
+            and block.get("data")
+        ):
             file = _made(block["data"], block)
             if file is not None:
                 yield file
@@ -108,7 +118,10 @@ def _joined(content: Any) -> str | None:
 def _made(data: Any, about: Mapping[str, Any], *, is_text: bool = False) -> FileBlock | None:
     if not isinstance(data, str | bytes):
         return None
-    places = [about, *(about[each] for each in ("extras", "metadata") if isinstance(about.get(each), Mapping))]
+    places = [
+        about,
+        *(about[each] for each in ("extras", "metadata") if isinstance(about.get(each), Mapping)),
+    ]
     names = (place.get(name) for place in places for name in _NAMES)
     types = (about.get(name) for name in ("mime_type", "media_type", "document_mimetype"))
     name = next((each for each in names if isinstance(each, str) and each.strip()), None)
@@ -121,4 +134,6 @@ def _made(data: Any, about: Mapping[str, Any], *, is_text: bool = False) -> File
 
 
 def _is_document(media_type: Any) -> bool:
-    return isinstance(media_type, str) and (media_type.startswith("text/") or media_type == "application/pdf")
+    return isinstance(media_type, str) and (
+        media_type.startswith("text/") or media_type == "application/pdf"
+    )

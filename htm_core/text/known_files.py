@@ -1,4 +1,6 @@
-"""Files that are known by how they begin: PDFs, and those that have no text as they stand: pictures, recordings, archives."""
+"""Files that are known by how they begin: PDFs, and those that have no text as they stand:
+pictures, recordings, archives.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,8 @@ _HEAD = 1_024  # bytes in which a PDF says that it is one
 _BEGINS = (
     b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF87a", b"GIF89a", b"II*\x00", b"MM\x00*",  # pictures
     b"ID3", b"\xff\xfb", b"\xff\xf3", b"\xff\xf1", b"OggS", b"fLaC", b"\x1aE\xdf\xa3",  # recordings
-    b"PK\x03\x04", b"\x1f\x8b\x08", b"7z\xbc\xaf\x27\x1c", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",  # archives, documents
+    # archives, documents
+    b"PK\x03\x04", b"\x1f\x8b\x08", b"7z\xbc\xaf\x27\x1c", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
 )  # fmt: skip
 
 
@@ -22,6 +25,12 @@ def may_be_pdf(data: bytes) -> bool:
 
 
 def is_known_file(data: bytes) -> bool:
-    """True if bytes begin as a picture, a recording or an archive does. So can a text: ask only for what is none."""
+    """True if bytes begin as a picture, a recording or an archive does. So can a text: ask only for
+    what is none.
+    """
     is_riff = data[:4] == b"RIFF" and data[8:12] in (b"WEBP", b"WAVE", b"AVI ")
-    return data.startswith(_BEGINS) or is_riff or (data[4:8] == b"ftyp" and data.startswith(b"\x00\x00\x00"))
+    return (
+        data.startswith(_BEGINS)
+        or is_riff
+        or (data[4:8] == b"ftyp" and data.startswith(b"\x00\x00\x00"))
+    )

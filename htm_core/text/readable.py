@@ -1,4 +1,6 @@
-"""The text of a file, and how it is cut: Markdown by its structure, a PDF page by page, any other by paragraphs."""
+"""The text of a file, and how it is cut: Markdown by its structure, a PDF page by page, any other
+by paragraphs.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ class Readable:
     pages: tuple[int, ...] = ()
 
     def without_secrets(self, redactor: Redactor) -> Readable:
-        """The same file without what is redacted, which is looked for in the whole text, or in pages and across their ends."""
+        """The same file without what is redacted, which is looked for in the whole text, or in
+        pages and across their ends.
+        """
         if not self.pages:
             return Readable(redactor.redact(self.text).text, is_markdown=self.is_markdown)
         return of_pages(redact_pages(redactor, self.each_page()))
@@ -38,12 +42,18 @@ class Readable:
         return [self.text[start:end] for start, end in zip(self.pages, ends, strict=True)]
 
     def front(self) -> tuple[dict[str, Any], int]:
-        """The front matter of Markdown, and where the rest begins; raises `InvalidInput` where it cannot be read."""
+        """The front matter of Markdown, and where the rest begins; raises `InvalidInput` where it
+        cannot be read.
+        """
         return front_matter(self.text) if self.is_markdown else ({}, 0)
 
     def chunks(self, start: int = 0) -> list[Chunk]:
-        """The text from `start` on in chunks that have something to see, of a PDF each within its page."""
-        return [each for each in self._chunks(start) if has_words(self.text[each.start : each.stop])]
+        """The text from `start` on in chunks that have something to see, of a PDF each within its
+        page.
+        """
+        return [
+            each for each in self._chunks(start) if has_words(self.text[each.start : each.stop])
+        ]
 
     def _chunks(self, start: int) -> list[Chunk]:
         if self.is_markdown:
@@ -57,9 +67,13 @@ class Readable:
         ]
 
     def place(self, chunk: Chunk) -> dict[str, Any]:
-        """Where a chunk is in its file, as metadata: the headings above it, and in a PDF the number of its page, from 1."""
+        """Where a chunk is in its file, as metadata: the headings above it, and in a PDF the number
+        of its page, from 1.
+        """
         headings = {"headings": list(chunk.headings)}
-        return {**headings, "page": bisect_right(self.pages, chunk.start)} if self.pages else headings
+        return (
+            {**headings, "page": bisect_right(self.pages, chunk.start)} if self.pages else headings
+        )
 
 
 def of_pages(pages: Sequence[str]) -> Readable:
@@ -73,9 +87,13 @@ def of_pages(pages: Sequence[str]) -> Readable:
 
 def is_markdown(name: str | None, media_type: str | None = None) -> bool:
     """True if a file of this name and type is Markdown."""
-    return PurePath(name or "").suffix.lower() in MARKDOWN or plain_type(media_type) in _MARKDOWN_TYPES
+    return (
+        PurePath(name or "").suffix.lower() in MARKDOWN or plain_type(media_type) in _MARKDOWN_TYPES
+    )
 
 
 def plain_type(media_type: str | None) -> str | None:
-    """A media type without its parameters, in small letters: of `text/Markdown; charset=utf-8` the first two words."""
+    """A media type without its parameters, in small letters: of `text/Markdown; charset=utf-8` the
+    first two words.
+    """
     return None if media_type is None else media_type.partition(";")[0].strip().lower()

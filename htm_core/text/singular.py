@@ -1,8 +1,9 @@
 """The singular of an English word, for tags that a model wrote; acronyms stay as they are.
 
-A tag from a person is stored as it was given. A model writes "databases" today and "database" tomorrow. To make both one
-tag, each level of its tags is put in the singular. A word that is not a plural must not change: "dns" is not the plural of
-"dn", and "kubernetes" is not the plural of "kubernete". In doubt a word stays as it is.
+A tag from a person is stored as it was given. A model writes "databases" today and "database"
+tomorrow. To make both one tag, each level of its tags is put in the singular. A word that is not a
+plural must not change: "dns" is not the plural of "dn", and "kubernetes" is not the plural of
+"kubernete". In doubt a word stays as it is.
 """
 
 from __future__ import annotations
@@ -12,20 +13,26 @@ import re
 from ..base.folding import words
 
 _IRREGULAR = {
-    "people": "person", "children": "child", "men": "man", "women": "woman", "mice": "mouse", "geese": "goose",
-    "feet": "foot", "teeth": "tooth", "knives": "knife", "wives": "wife", "lives": "life", "leaves": "leaf",
-    "shelves": "shelf", "wolves": "wolf", "halves": "half", "thieves": "thief", "loaves": "loaf", "buses": "bus",
-    "quizzes": "quiz", "indices": "index", "vertices": "vertex", "matrices": "matrix", "analyses": "analysis",
-    "crises": "crisis", "theses": "thesis", "hypotheses": "hypothesis", "diagnoses": "diagnosis", "axes": "axis",
-    "criteria": "criterion", "phenomena": "phenomenon", "apis": "api", "taxis": "taxi", "skis": "ski", "menus": "menu",
-    "gpus": "gpu", "cpus": "cpu", "emus": "emu",
+    "people": "person", "children": "child", "men": "man", "women": "woman", "mice": "mouse",
+    "geese": "goose", "feet": "foot", "teeth": "tooth", "knives": "knife", "wives": "wife",
+    "lives": "life", "leaves": "leaf", "shelves": "shelf", "wolves": "wolf", "halves": "half",
+    "thieves": "thief", "loaves": "loaf", "buses": "bus", "quizzes": "quiz", "indices": "index",
+    "vertices": "vertex", "matrices": "matrix", "analyses": "analysis", "crises": "crisis",
+    "theses": "thesis", "hypotheses": "hypothesis", "diagnoses": "diagnosis", "axes": "axis",
+    "criteria": "criterion", "phenomena": "phenomenon", "apis": "api", "taxis": "taxi",
+    "skis": "ski", "menus": "menu", "gpus": "gpu", "cpus": "cpu", "emus": "emu",
 }  # fmt: skip
 _NO_PLURAL = words("""alias always aids athens atlas bias brussels canvas chaos christmas cors corps devops diabetes dynamics ethos
     gallows headquarters jenkins jeans kansas kubernetes laos lens macos means news nodejs paas pandas paris perhaps
     philippines postgres premises rails saas iaas sans scissors series shorts sometimes species sunglasses swiss texas thanks
     trousers tvos watchos wales whereas windows yes""")
-_CHE = words("aches caches headaches niches psyches moustaches avalanches creches quiches toothaches")
-_IE = words("movies cookies selfies calories zombies hoodies brownies rookies ties pies lies genies smoothies")
+_CHE = words(
+    "aches caches headaches niches psyches moustaches avalanches creches quiches toothaches"
+)
+_IE = words(
+    "movies cookies selfies calories zombies hoodies brownies rookies ties pies lies "
+    "genies smoothies"
+)
 _OE = words("shoes toes canoes oboes hoes")
 _USE = words("uses fuses muses excuses abuses refuses ruses")
 _KEPT = ("ss", "us", "is", "ics", "js")
@@ -34,9 +41,11 @@ _WORD = re.compile(r"(?<![A-Za-z])[A-Za-z]+$")
 
 
 def singular(level: str) -> str:
-    """Put the last word of a tag's level in the singular: "dark-modes" gives "dark-mode", "APIs" gives "API".
+    """Put the last word of a tag's level in the singular: "dark-modes" gives "dark-mode", "APIs"
+    gives "API".
 
-    An acronym ("DNS", "https") and any word that is not a plain English plural stay. Applying it twice changes nothing more.
+    An acronym ("DNS", "https") and any word that is not a plain English plural stay. Applying it
+    twice changes nothing more.
     """
     match = _WORD.search(level)
     if match is None:

@@ -1,4 +1,6 @@
-"""Who speaks, as people and models are shown it: a name never stands for the role, whatever letters it has."""
+"""Who speaks, as people and models are shown it: a name never stands for the role, whatever letters
+it has.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,20 @@ import unicodedata
 
 # The words for roles, which are nobody's name.
 _RESERVED = frozenset(
-    ("user", "human", "you", "me", "assistant", "ai", "model", "system", "developer", "program", "noted", "tool")
+    (
+        "user",
+        "human",
+        "you",
+        "me",
+        "assistant",
+        "ai",
+        "model",
+        "system",
+        "developer",
+        "program",
+        "noted",
+        "tool",
+    )
 )
 # Letters and marks that are drawn as nothing, though they are printable.
 _FILLERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0")
@@ -27,7 +42,9 @@ def speaker(name: str | None, role: str | None) -> str | None:
 
 
 def own_name(name: str | None) -> str | None:
-    """A name in its normal form, in one line, without the commas that part a label; None for an empty one and for a role's word."""
+    """A name in its normal form, in one line, without the commas that part a label; None for an
+    empty one and for a role's word.
+    """
     shown = without_commas(unicodedata.normalize("NFKC", name or ""))
     return shown if _folded(shown) and _folded(shown) not in _RESERVED else None
 
@@ -40,6 +57,8 @@ def without_commas(name: str) -> str:
 def _folded(name: str) -> str:
     """A name by which it is compared: without case, marks, and what is not seen."""
     seen = (
-        each for each in unicodedata.normalize("NFKD", name) if each.isprintable() and not unicodedata.combining(each)
+        each
+        for each in unicodedata.normalize("NFKD", name)
+        if each.isprintable() and not unicodedata.combining(each)
     )
     return "".join(each for each in seen if each not in _FILLERS).strip().casefold()

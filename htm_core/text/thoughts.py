@@ -1,7 +1,9 @@
-"""Thoughts of a reasoning model before it answers: nobody's words, so that they are neither searched nor shown again.
+"""Thoughts of a reasoning model before it answers: nobody's words, so that they are neither
+searched nor shown again.
 
-Models and the programs around them mark thoughts in three ways: as blocks of content of their own, in fields beside the content,
-and by marks within the text. Everybody who stores or shows what a model said asks here.
+Models and the programs around them mark thoughts in three ways: as blocks of content of their own,
+in fields beside the content, and by marks within the text. Everybody who stores or shows what a
+model said asks here.
 """
 
 from __future__ import annotations
@@ -13,12 +15,13 @@ from typing import Any
 
 # The types of content blocks that hold thoughts, by the providers' and the frameworks' names.
 BLOCKS = frozenset({
-    "thinking", "redacted_thinking", "reasoning", "reasoning_content", "reasoning_text", "reasoning_summary", "summary_text",
-    "thought", "thoughts", "reasoning_recap",
+    "thinking", "redacted_thinking", "reasoning", "reasoning_content", "reasoning_text",
+    "reasoning_summary", "summary_text", "thought", "thoughts", "reasoning_recap",
 })  # fmt: skip
 # The fields beside the content that hold them.
 FIELDS = frozenset({
-    "reasoning_content", "reasoning", "reasoning_details", "reasoning_text", "thinking", "thinking_blocks", "thought", "thoughts",
+    "reasoning_content", "reasoning", "reasoning_details", "reasoning_text", "thinking",
+    "thinking_blocks", "thought", "thoughts",
 })  # fmt: skip
 
 _WORD = r"(?:[a-z][\w.-]{0,30}?[:_]|ant|begin_of_|start_)?(?:think(?:ing)?|thoughts?|reasoning)|reason|scratchpad"
@@ -45,9 +48,11 @@ _SUSPECT = re.compile(r"[<>\u25c1]|&lt;|\[/?(?:THINK|REASONING)|^\s*(?:Thought:|
 
 
 def is_thought(block: Any) -> bool:
-    """True if a block of content holds thoughts, by its type or by its provider's mark, such as Gemini's `thought: true`.
+    """True if a block of content holds thoughts, by its type or by its provider's mark, such as
+    Gemini's `thought: true`.
 
-    LangChain wraps a block that it has no type for, such as Anthropic's redacted thoughts, as `non_standard`.
+    LangChain wraps a block that it has no type for, such as Anthropic's redacted thoughts, as
+    `non_standard`.
     """
     if isinstance(block, Mapping) and block.get("type") == "non_standard":
         block = block.get("value")
@@ -63,22 +68,27 @@ def is_thought(block: Any) -> bool:
 
 
 def without_thought_fields(value: Any) -> Any:
-    """A JSON value without the fields and blocks, at any depth, in which a model's thoughts stand beside its words.
+    """A JSON value without the fields and blocks, at any depth, in which a model's thoughts stand
+    beside its words.
 
     Raises `RecursionError` for a value that is nested hundreds of levels deep.
     """
     if isinstance(value, Mapping):
-        return {key: without_thought_fields(each) for key, each in value.items() if key not in FIELDS}
+        return {
+            key: without_thought_fields(each) for key, each in value.items() if key not in FIELDS
+        }
     if isinstance(value, list):
         return [without_thought_fields(each) for each in value if not is_thought(each)]
     return value
 
 
 def without_thoughts(text: str) -> str:
-    """Return what a model said, without the thoughts that are marked within its text; the very text where there are none.
+    """Return what a model said, without the thoughts that are marked within its text; the very text
+    where there are none.
 
-    Marks may be nested. Where the last end is missing, all from the mark on is a thought; where the beginning is missing, all up
-    to the end. Marks that are quoted in code stay. This is for a model's words alone: a user who writes such a mark means it.
+    Marks may be nested. Where the last end is missing, all from the mark on is a thought; where the
+    beginning is missing, all up to the end. Marks that are quoted in code stay. This is for a
+    model's words alone: a user who writes such a mark means it.
     """
     if not _SUSPECT.search(text):
         return text
@@ -136,7 +146,9 @@ def _said(text: str) -> Iterator[str]:
 
 
 def _without_react(text: str) -> str:
-    """A text of an agent that thinks aloud, without its thoughts: from "Thought:" to the next of its words."""
+    """A text of an agent that thinks aloud, without its thoughts: from "Thought:" to the next of
+    its words.
+    """
     if not text.lstrip().startswith("Thought:") or not _REACT.search(text):
         return text
     kept, is_thinking = list[str](), False

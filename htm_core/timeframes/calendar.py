@@ -12,7 +12,9 @@ from ..base.errors import InvalidInput
 from ..base.types import Window
 
 WeekStart = Literal["monday", "sunday"]
-Unit = Literal["second", "minute", "hour", "day", "week", "weekend", "month", "quarter", "year", "decade"]
+Unit = Literal[
+    "second", "minute", "hour", "day", "week", "weekend", "month", "quarter", "year", "decade"
+]
 
 ONE_DAY = timedelta(days=1)
 # A window that includes "now" stops this much later: PostgreSQL and Python both count microseconds.
@@ -57,8 +59,8 @@ class Duration:
 class Calendar:
     """A calendar at one moment: its time zone, and the day on which its weeks begin.
 
-    All its results are in UTC. Python compares two datetimes of one zone by their wall clocks, which is wrong in the hour
-    that daylight saving time repeats.
+    All its results are in UTC. Python compares two datetimes of one zone by their wall clocks,
+    which is wrong in the hour that daylight saving time repeats.
     """
 
     now: datetime
@@ -75,8 +77,12 @@ class Calendar:
         return moment.astimezone(self.zone).date()
 
     def at(self, day: date, hour: int = 0) -> datetime:
-        """The moment when the local clock shows an hour; hours from 24 on belong to the next day."""
-        return datetime.combine(day + timedelta(days=hour // 24), time(hour % 24), self.zone).astimezone(UTC)
+        """The moment when the local clock shows an hour; hours from 24 on belong to
+        the next day.
+        """
+        return datetime.combine(
+            day + timedelta(days=hour // 24), time(hour % 24), self.zone
+        ).astimezone(UTC)
 
     def window(self, days: Days) -> Window:
         """The window of whole days, which have 23 or 25 hours when the clocks change."""
@@ -87,9 +93,13 @@ class Calendar:
         return Window(start=self.minute(day, first), stop=self.minute(day, stop))
 
     def minute(self, day: date, minute: int) -> datetime:
-        """The moment when the local clock shows a time, in minutes after midnight; later ones belong to the next day."""
+        """The moment when the local clock shows a time, in minutes after midnight; later ones
+        belong to the next day.
+        """
         day += timedelta(days=minute // 1440)
-        return datetime.combine(day, time(minute % 1440 // 60, minute % 60), self.zone).astimezone(UTC)
+        return datetime.combine(day, time(minute % 1440 // 60, minute % 60), self.zone).astimezone(
+            UTC
+        )
 
     def hours(self, day: date, first: int, stop: int) -> Window:
         """The window of some hours of a day, by the local clock."""
@@ -103,9 +113,11 @@ class Calendar:
         return days if self.window(days) == window else None
 
     def unit(self, unit: Unit, day: date, count: int = 0) -> Days:
-        """The calendar unit (a day or longer) that is `count` units after the one that contains a day.
+        """The calendar unit (a day or longer) that is `count` units after the one that contains a
+        day.
 
-        A weekend is Saturday and Sunday whatever weeks begin with; before Saturday it is the coming one.
+        A weekend is Saturday and Sunday whatever weeks begin with; before Saturday it is the coming
+        one.
         """
         if unit in MONTHS:
             return _months(day.year * 12 + day.month - 1, MONTHS[unit], count)
@@ -114,7 +126,9 @@ class Calendar:
         return Days(first, first + length * ONE_DAY)
 
     def shift(self, moment: datetime, by: Duration) -> datetime:
-        """Move a moment: months and days keep the local time (31 January becomes 28 February), seconds elapse."""
+        """Move a moment: months and days keep the local time (31 January becomes 28 February),
+        seconds elapse.
+        """
         if by.months or by.days:
             wall = moment.astimezone(self.zone)
             day = _add_months(wall.date(), by.months) + timedelta(days=by.days)
@@ -123,7 +137,10 @@ class Calendar:
 
     def _first(self, unit: Unit, day: date) -> date:
         if unit == "week":
-            return day - (day.weekday() if self.week_start == "monday" else day.isoweekday() % 7) * ONE_DAY
+            return (
+                day
+                - (day.weekday() if self.week_start == "monday" else day.isoweekday() % 7) * ONE_DAY
+            )
         return day + (5 - day.weekday()) * ONE_DAY if unit == "weekend" else day
 
 
@@ -131,7 +148,9 @@ class Cycle(Protocol):
     """Days that repeat: Mondays, Januaries, summers."""
 
     def around(self, day: date) -> Iterator[Days]:
-        """The repetitions near a day, earliest first: at least one before it and one after it, if there are any."""
+        """The repetitions near a day, earliest first: at least one before it and one after it, if
+        there are any.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +174,9 @@ class Monthly:
     day: int
 
     def around(self, day: date) -> Iterator[Days]:
-        """The repetitions within three months, which is enough: of two months in a row at least one has the day."""
+        """The repetitions within three months, which is enough: of two months in a row at least one
+        has the day.
+        """
         for months in range(-3, 4):
             month = _add_months(day.replace(day=1), months)
             if 1 <= self.day <= monthrange(month.year, month.month)[1]:
@@ -190,10 +211,12 @@ class Yearly:
 
 @dataclass(frozen=True, slots=True)
 class Feast:
-    """A feast: `length` days from a day of the year on, or for Easter (without a month) from Good Friday on.
+    """A feast: `length` days from a day of the year on, or for Easter (without a month) from Good
+    Friday on.
 
-    With a `weekday` it is the `day`-th such weekday of the month. `after` are the days after the one that has the name: Boxing Day
-    belongs to Christmas, and what is so "until Christmas" ends before it.
+    With a `weekday` it is the `day`-th such weekday of the month. `after` are the days after the
+    one that has the name: Boxing Day belongs to Christmas, and what is so "until Christmas" ends
+    before it.
     """
 
     month: int | None
@@ -240,12 +263,16 @@ class WeekdayOfMonth:
 
 def latest_begun(cycle: Cycle, day: date) -> Days | None:
     """The latest repetition that begins on a day or earlier."""
-    return max((days for days in cycle.around(day) if days.first <= day), key=_first_day, default=None)
+    return max(
+        (days for days in cycle.around(day) if days.first <= day), key=_first_day, default=None
+    )
 
 
 def latest_ended(cycle: Cycle, day: date) -> Days | None:
     """The latest repetition that is over when a day begins."""
-    return max((days for days in cycle.around(day) if days.stop <= day), key=_first_day, default=None)
+    return max(
+        (days for days in cycle.around(day) if days.stop <= day), key=_first_day, default=None
+    )
 
 
 def earliest_from(cycle: Cycle, day: date) -> Days | None:
@@ -289,12 +316,19 @@ def _add_months(day: date, months: int) -> date:
 def calendar_at(now: object, *, week_start: object, timezone: object) -> Calendar:
     """The calendar of a moment and a zone; raises `InvalidInput` for what can be neither."""
     if not isinstance(now, datetime) or now.utcoffset() is None:
-        raise InvalidInput(f"now must be an aware datetime; got {now!r}. Pass for example datetime.now(UTC).")
+        raise InvalidInput(
+            f"now must be an aware datetime; got {now!r}. Pass for example datetime.now(UTC)."
+        )
     if week_start != "monday" and week_start != "sunday":
-        raise InvalidInput(f'week_start must be "monday" or "sunday"; got {week_start!r}. Pass one of the two.')
+        raise InvalidInput(
+            f'week_start must be "monday" or "sunday"; got {week_start!r}. Pass one of the two.'
+        )
     zone = now.tzinfo if timezone is None else timezone
     if not isinstance(zone, tzinfo):
-        raise InvalidInput(f'timezone must be a tzinfo; got {timezone!r}. Pass for example ZoneInfo("Europe/Berlin").')
+        raise InvalidInput(
+            f"timezone must be a tzinfo; got {timezone!r}. Pass for example "
+            'ZoneInfo("Europe/Berlin").'
+        )
     return Calendar(now=now.astimezone(UTC), zone=zone, week_start=week_start)
 
 
@@ -302,13 +336,21 @@ _BEGINNING = datetime.min.replace(tzinfo=UTC)
 
 
 def united(windows: Sequence[Window]) -> tuple[Window, ...]:
-    """Unite windows that overlap or touch; a window that is open at both ends is the same as none."""
+    """Unite windows that overlap or touch; a window that is open at both ends is the
+    same as none.
+    """
     joined: list[Window] = []
     for window in sorted(windows, key=lambda window: window.start or _BEGINNING):
         before = joined[-1] if joined else None
-        if before is None or (before.stop is not None and before.stop < (window.start or _BEGINNING)):
+        if before is None or (
+            before.stop is not None and before.stop < (window.start or _BEGINNING)
+        ):
             joined.append(window)
         else:
-            stop = None if before.stop is None or window.stop is None else max(before.stop, window.stop)
+            stop = (
+                None
+                if before.stop is None or window.stop is None
+                else max(before.stop, window.stop)
+            )
             joined[-1] = Window(start=before.start, stop=stop)
     return () if joined == [Window(start=None, stop=None)] else tuple(joined)

@@ -18,19 +18,26 @@ AROUND = ("at around", "at about", "around", "about")
 
 @dataclass(frozen=True, slots=True)
 class Hour:
-    """A time of the clock in minutes after midnight; not `sure` if it may be twelve hours later, as in "at 9"."""
+    """A time of the clock in minutes after midnight; not `sure` if it may be twelve hours later, as
+    in "at 9".
+    """
 
     minute: int
     sure: bool = True
 
     def within(self, first: int, stop: int) -> Hour | None:
-        """The same time of the clock in a part of the day, which says whether it is in the morning; None if it does not."""
+        """The same time of the clock in a part of the day, which says whether it is in the morning;
+        None if it does not.
+        """
         if self.sure:
             return self
         if stop - first > HALF_A_DAY:
             return None
         shifts = range(0, 2 * WHOLE_DAY, HALF_A_DAY)
-        return next((Hour(self.minute + shift) for shift in shifts if first <= self.minute + shift < stop), None)
+        return next(
+            (Hour(self.minute + shift) for shift in shifts if first <= self.minute + shift < stop),
+            None,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +56,14 @@ def day_part(calendar: Calendar, time: ParsedTime | None) -> DayPart | None:
     start, stop = time.start.astimezone(calendar.zone), time.stop.astimezone(calendar.zone)
     first = 60 * start.hour + start.minute
     last = (stop.date() - start.date()).days * WHOLE_DAY + 60 * stop.hour + stop.minute
-    whole = not (first % 60 or last % 60 or start.second or stop.second or start.microsecond or stop.microsecond)
+    whole = not (
+        first % 60
+        or last % 60
+        or start.second
+        or stop.second
+        or start.microsecond
+        or stop.microsecond
+    )
     return DayPart(start.date(), first, last) if whole and 0 < last - first <= WHOLE_DAY else None
 
 
@@ -63,7 +77,9 @@ def hour(cursor: Cursor) -> Hour | None:
 
 
 def moment_of(cursor: Cursor, day: DayPart) -> ParsedTime | None:
-    """Read the time of the clock that follows a day or a part of it: yesterday at 3pm, last night at 9."""
+    """Read the time of the clock that follows a day or a part of it: yesterday at 3pm, last night
+    at 9.
+    """
     cursor.take(",")
     around = bool(cursor.take(*AROUND))
     if not around:
@@ -77,7 +93,9 @@ def around_hour(cursor: Cursor, day: date, time: Hour, *, around: bool) -> Parse
     """The time around a moment of a day, which is exact as an end of a range."""
     moment = cursor.calendar.minute(day, time.minute)
     margin = Duration(seconds=60 * MARGIN * (2 if around else 1))
-    window = Window(start=cursor.calendar.shift(moment, -margin), stop=cursor.calendar.shift(moment, margin))
+    window = Window(
+        start=cursor.calendar.shift(moment, -margin), stop=cursor.calendar.shift(moment, margin)
+    )
     return ParsedTime(window=window, instant=None if around else moment)
 
 

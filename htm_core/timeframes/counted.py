@@ -25,7 +25,8 @@ from .lengths import Length, amount, length
 from .words import FEW, PARTS, PARTS_IN_PLURAL, WEEKDAYS, WEEKDAYS_IN_PLURAL
 
 STEPS = {"last": -1, "previous": -1, "past": -1, "this": 0, "current": 0, "next": 1}
-# "Last minute changes" and "the last day of school" are not times; "in the last minute" and "in the last day" are.
+# "Last minute changes" and "the last day of school" are not times; "in the last minute" and "in the
+# last day" are.
 SHORT_AFTER = frozenset({"in", "over", "within", "during", "for", "throughout"})
 
 
@@ -43,9 +44,13 @@ def rolling_window(calendar: Calendar, by: Duration) -> Window:
 
 
 def _vague(cursor: Cursor) -> ParsedTime | None:
-    """Read what people say who do not remember when: recently, the other day, a while ago, these days."""
+    """Read what people say who do not remember when: recently, the other day, a while ago, these
+    days.
+    """
     calendar, today = cursor.calendar, cursor.calendar.today
-    if cursor.take("recently", "lately") or (cursor.place and cursor.last().text == "of" and cursor.take("late")):
+    if cursor.take("recently", "lately") or (
+        cursor.place and cursor.last().text == "of" and cursor.take("late")
+    ):
         return ParsedTime(window=rolling_window(calendar, Duration(days=FEW)))
     if cursor.take("recent"):
         unit = cursor.unit()
@@ -54,7 +59,10 @@ def _vague(cursor: Cursor) -> ParsedTime | None:
     if cursor.take("the other day", "the other night", "the other evening", "the other morning"):
         return whole_days(cursor, Days(today - 7 * ONE_DAY, today))
     if cursor.take("the other week"):
-        return whole_days(cursor, Days(calendar.unit("week", today, -FEW).first, calendar.unit("week", today).first))
+        return whole_days(
+            cursor,
+            Days(calendar.unit("week", today, -FEW).first, calendar.unit("week", today).first),
+        )
     if cursor.take("just now", "a moment ago", "moments ago"):
         return ParsedTime(window=rolling_window(calendar, Duration(seconds=1800)))
     if cursor.take("right now"):
@@ -62,7 +70,9 @@ def _vague(cursor: Cursor) -> ParsedTime | None:
     if cursor.take("a while ago", "a while back", "some time ago", "some time back"):
         return ParsedTime(window=Window(start=None, stop=calendar.at(today)))
     if cursor.take("a long time ago", "a long while ago", "long ago", "ages ago"):
-        return ParsedTime(window=Window(start=None, stop=calendar.shift(calendar.now, Duration(months=-1))))
+        return ParsedTime(
+            window=Window(start=None, stop=calendar.shift(calendar.now, Duration(months=-1)))
+        )
     if cursor.take("not long ago", "not so long ago", "not too long ago"):
         return ParsedTime(window=rolling_window(calendar, Duration(days=7)))
     if cursor.take("these days", "nowadays"):  # "What do I do these days?" asks for the present
@@ -89,11 +99,17 @@ def _length_ago(cursor: Cursor) -> ParsedTime | None:
         return whole_days(cursor, Days(day, day + ONE_DAY))
     unit, today = span.unit, cursor.calendar.today
     first = cursor.calendar.unit(unit, today, -span.most - span.slack).first
-    return whole_days(cursor, Days(first, cursor.calendar.unit(unit, today, span.slack - span.count).stop), after=after)
+    return whole_days(
+        cursor,
+        Days(first, cursor.calendar.unit(unit, today, span.slack - span.count).stop),
+        after=after,
+    )
 
 
 def _clock_ago(calendar: Calendar, span: Length, *, after: frozenset[str] | None) -> ParsedTime:
-    """A moment with a margin of a quarter of how long ago it is: at least half the unit, at most half an hour."""
+    """A moment with a margin of a quarter of how long ago it is: at least half the unit, at most
+    half an hour.
+    """
     seconds = CLOCK[span.unit]
     first = calendar.shift(calendar.now, Duration(seconds=-span.most * seconds))
     last = calendar.shift(calendar.now, Duration(seconds=-span.count * seconds))
@@ -121,7 +137,9 @@ def _parts_ago(cursor: Cursor) -> ParsedTime | None:
     hours = None if many is None else cursor.lookup(PARTS_IN_PLURAL)
     if many is None or hours is None or not cursor.take("ago"):
         return None
-    return ParsedTime(window=cursor.calendar.hours(cursor.calendar.today - many.count * ONE_DAY, *hours))
+    return ParsedTime(
+        window=cursor.calendar.hours(cursor.calendar.today - many.count * ONE_DAY, *hours)
+    )
 
 
 def _units_ago(cursor: Cursor) -> ParsedTime | None:
@@ -131,12 +149,18 @@ def _units_ago(cursor: Cursor) -> ParsedTime | None:
     if unit is None or not cursor.last().text.endswith("s") or not cursor.take("ago"):
         return None
     if unit in CLOCK:
-        return ParsedTime(window=rolling_window(calendar, Duration(seconds=3600 if unit != "hour" else 24 * 3600)))
-    return ParsedTime(window=Window(start=None, stop=calendar.at(calendar.unit(unit, calendar.today, -2).stop)))
+        return ParsedTime(
+            window=rolling_window(calendar, Duration(seconds=3600 if unit != "hour" else 24 * 3600))
+        )
+    return ParsedTime(
+        window=Window(start=None, stop=calendar.at(calendar.unit(unit, calendar.today, -2).stop))
+    )
 
 
 def _rolling(cursor: Cursor) -> ParsedTime | None:
-    """Read a length of time that ends now: the last 5 days, past two weeks, the last hour and a half."""
+    """Read a length of time that ends now: the last 5 days, past two weeks, the last hour and a
+    half.
+    """
     article = cursor.take("the", "this", "these")
     which = cursor.take("last", "past", "previous", "next")
     if not which:
@@ -163,7 +187,9 @@ def _rolling_unit(cursor: Cursor, article: str, which: str) -> ParsedTime | None
     if which in ("next", "previous") or not (short or which == "past" or article == "the"):
         return None
     after = NEVER if cursor.sees("of") else SHORT_AFTER if short and which == "last" else None
-    return ParsedTime(window=rolling_window(cursor.calendar, Duration.of(2 if weeks else 1, unit)), after=after)
+    return ParsedTime(
+        window=rolling_window(cursor.calendar, Duration.of(2 if weeks else 1, unit)), after=after
+    )
 
 
 def _last_repetitions(cursor: Cursor) -> ParsedTime | None:
@@ -173,12 +199,20 @@ def _last_repetitions(cursor: Cursor) -> ParsedTime | None:
     weekend = many is not None and weekday is None and cursor.unit() == "weekend"
     if many is None or not many.count or (weekday is None and not weekend):
         return None
-    last = latest_ended(Weekly(5, length=2) if weekday is None else Weekly(weekday), cursor.calendar.today)
-    return None if last is None else whole_days(cursor, Days(last.first - 7 * (many.count - 1) * ONE_DAY, last.stop))
+    last = latest_ended(
+        Weekly(5, length=2) if weekday is None else Weekly(weekday), cursor.calendar.today
+    )
+    return (
+        None
+        if last is None
+        else whole_days(cursor, Days(last.first - 7 * (many.count - 1) * ONE_DAY, last.stop))
+    )
 
 
 def last_this_next(cursor: Cursor) -> ParsedTime | None:
-    """Read "last", "this" or "next" with a calendar unit, a weekday, month, season or quarter, or a part of the day."""
+    """Read "last", "this" or "next" with a calendar unit, a weekday, month, season or quarter, or a
+    part of the day.
+    """
     if cursor.take("this past"):  # a week is a length of time then, and was read before
         return first_fitting(cursor, _past_weekend, lambda cursor: _step_cycle(cursor, -1))
     cursor.take("the")
@@ -216,7 +250,9 @@ def _step_cycle(cursor: Cursor, step: int) -> ParsedTime | None:
 
 
 def pick(calendar: Calendar, cycle: Cycle, step: int, *, within: Unit) -> Days | None:
-    """The last one that is over, the next one to come, or (step 0) the current one, else the one of this week or year."""
+    """The last one that is over, the next one to come, or (step 0) the current one, else the one of
+    this week or year.
+    """
     today = calendar.today
     if step:
         return latest_ended(cycle, today) if step < 0 else earliest_from(cycle, today + ONE_DAY)

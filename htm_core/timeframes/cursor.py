@@ -1,4 +1,6 @@
-"""The building blocks of the time grammar: a cursor in the words, a choice between rules, and a time that was read."""
+"""The building blocks of the time grammar: a cursor in the words, a choice between rules, and a
+time that was read.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +22,10 @@ NEVER: frozenset[str] = frozenset()
 class ParsedTime:
     """A time that was read.
 
-    `instant` is the exact moment, if the window is only the time around it. `cycle` is set if the words do not say which
-    repetition is meant ("Monday"), so that a range can choose another one. `after` are the words of which one must come
-    before it to make it a time inside a sentence ("may" is a time in "in May"); None if it needs no such word.
+    `instant` is the exact moment, if the window is only the time around it. `cycle` is set if the
+    words do not say which repetition is meant ("Monday"), so that a range can choose another one.
+    `after` are the words of which one must come before it to make it a time inside a sentence
+    ("may" is a time in "in May"); None if it needs no such word.
     """
 
     window: Window
@@ -46,17 +49,23 @@ class ParsedTime:
 
 
 class Cursor:
-    """A place in the words of a timeframe. Methods that take words move it forward, or do nothing if the words do not fit."""
+    """A place in the words of a timeframe. Methods that take words move it forward, or do nothing
+    if the words do not fit.
+    """
 
     __slots__ = ("_tokens", "calendar", "in_sentence", "place", "times")
 
-    def __init__(self, tokens: Sequence[Token], *, calendar: Calendar, in_sentence: bool = False) -> None:
+    def __init__(
+        self, tokens: Sequence[Token], *, calendar: Calendar, in_sentence: bool = False
+    ) -> None:
         self._tokens = tokens
         self.calendar = calendar
         self.place = 0
-        # In a sentence, what would be refused in a timeframe is left as it is, and a moment of a day is its whole day.
+        # In a sentence, what would be refused in a timeframe is left as it is, and a moment of a
+        # day is its whole day.
         self.in_sentence = in_sentence
-        # Single times that were read already, by where they begin: what was found, and where it ends.
+        # Single times that were read already, by where they begin: what was found, and where it
+        # ends.
         self.times: dict[int, tuple[ParsedTime | None, int]] = {}
 
     @property
@@ -149,7 +158,9 @@ class Cursor:
 
 @cache
 def _by_first_word(phrases: tuple[str, ...]) -> Mapping[str, Sequence[tuple[str, list[str]]]]:
-    """The phrases of a rule with their words, by the first word, so that most are told apart by one look."""
+    """The phrases of a rule with their words, by the first word, so that most are told apart by one
+    look.
+    """
     by_word: dict[str, list[tuple[str, list[str]]]] = {}
     for phrase in phrases:
         words = phrase.split()
@@ -158,7 +169,9 @@ def _by_first_word(phrases: tuple[str, ...]) -> Mapping[str, Sequence[tuple[str,
 
 
 def first_fitting(cursor: Cursor, *rules: Callable[[Cursor], T | None]) -> T | None:
-    """Try rules in order, each from the same place, and return the result of the first that fits."""
+    """Try rules in order, each from the same place, and return the result of the first
+    that fits.
+    """
     place = cursor.place
     for rule in rules:
         cursor.place = place

@@ -1,11 +1,23 @@
-"""Times named by the calendar: dates, weekdays, months, quarters, seasons, feasts, years, decades."""
+"""Times named by the calendar: dates, weekdays, months, quarters, seasons, feasts,
+years, decades.
+"""
 
 from __future__ import annotations
 
 from datetime import date
 
 from ..base.errors import InvalidInput
-from .calendar import ONE_DAY, Cycle, Days, Feast, Monthly, WeekdayOfMonth, Weekly, Yearly, latest_begun
+from .calendar import (
+    ONE_DAY,
+    Cycle,
+    Days,
+    Feast,
+    Monthly,
+    WeekdayOfMonth,
+    Weekly,
+    Yearly,
+    latest_begun,
+)
 from .cursor import NEVER, Cursor, ParsedTime, first_day, first_fitting, whole_days
 from .iso import iso
 from .numeric import numeric_date
@@ -44,19 +56,37 @@ YEARS_IN_SENTENCES = range(1900, 2100)
 def dated(cursor: Cursor) -> ParsedTime | None:
     """Read a time with a name in the calendar, with or without its year."""
     return first_fitting(
-        cursor, iso, numeric_date, _weekday_and_date, _day_of_year, _month, _quarter, _half, _season, _feast, _week, _decade,
-        _year, _weekday, _weekend, _ordinal,
-    )  # fmt: skip
+        cursor,
+        iso,
+        numeric_date,
+        _weekday_and_date,
+        _day_of_year,
+        _month,
+        _quarter,
+        _half,
+        _season,
+        _feast,
+        _week,
+        _decade,
+        _year,
+        _weekday,
+        _weekend,
+        _ordinal,
+    )
 
 
 def day_of_month(cursor: Cursor) -> int | None:
     """Read 7, 7th, the 7th or first."""
     cursor.take("the")
-    return first_fitting(cursor, lambda cursor: cursor.number(most=99, width=2), lambda cursor: cursor.ordinal())
+    return first_fitting(
+        cursor, lambda cursor: cursor.number(most=99, width=2), lambda cursor: cursor.ordinal()
+    )
 
 
 def year_number(cursor: Cursor) -> int | None:
-    """Read a year in four digits, '26, last year or this year, with a comma, "of", "in" or "-" before it."""
+    """Read a year in four digits, '26, last year or this year, with a comma, "of", "in" or "-"
+    before it.
+    """
     place = cursor.place
     if not cursor.take(",", "of", "in"):
         cursor.joined("-")
@@ -75,7 +105,9 @@ def year_number(cursor: Cursor) -> int | None:
 
 
 def cyclic(cursor: Cursor) -> tuple[Cycle, frozenset[str]] | None:
-    """Read a weekday, month, season or quarter; returns it with the words that make it a time (see `ParsedTime.after`)."""
+    """Read a weekday, month, season or quarter; returns it with the words that make it a time (see
+    `ParsedTime.after`).
+    """
     weekday = cursor.lookup(WEEKDAYS)
     if weekday is not None:
         return Weekly(weekday), DAY_AFTER
@@ -84,7 +116,10 @@ def cyclic(cursor: Cursor) -> tuple[Cycle, frozenset[str]] | None:
         return Yearly(month), MONTH_AFTER
     season = cursor.lookup(SEASONS)
     if season is not None:
-        return Yearly(season, months=3), NEVER if cursor.last().text in ("fall", "spring") else SEASON_AFTER
+        return Yearly(season, months=3), NEVER if cursor.last().text in (
+            "fall",
+            "spring",
+        ) else SEASON_AFTER
     quarter = cursor.lookup(QUARTERS)
     if quarter is not None:
         return Yearly(3 * quarter - 2, months=3), QUARTER_AFTER
@@ -97,13 +132,24 @@ def lower_case_verb(cursor: Cursor) -> bool:
     return cursor.last().raw in ("may", "march")
 
 
-def _yearly(cursor: Cursor, cycle: Yearly | Feast, *, name: str, after: frozenset[str] | None) -> ParsedTime:
+def _yearly(
+    cursor: Cursor, cycle: Yearly | Feast, *, name: str, after: frozenset[str] | None
+) -> ParsedTime:
     year = year_number(cursor)
-    return latest(cursor, cycle, name=name, after=after) if year is None else _of(cursor, cycle, year, name=name)
+    return (
+        latest(cursor, cycle, name=name, after=after)
+        if year is None
+        else _of(cursor, cycle, year, name=name)
+    )
 
 
 def _of(
-    cursor: Cursor, cycle: Yearly | Feast, year: int, *, name: str, after: frozenset[str] | None = None
+    cursor: Cursor,
+    cycle: Yearly | Feast,
+    year: int,
+    *,
+    name: str,
+    after: frozenset[str] | None = None,
 ) -> ParsedTime:
     days = cycle.of(year)
     if days is None:
@@ -134,14 +180,18 @@ def _weekday_and_date(cursor: Cursor) -> ParsedTime | None:
     time = first_fitting(
         cursor,
         _day_of_year,
-        lambda cursor: iso(cursor) if (token := cursor.next("iso")) and len(token.text) == 10 else None,
+        lambda cursor: (
+            iso(cursor) if (token := cursor.next("iso")) and len(token.text) == 10 else None
+        ),
         numeric_date,
     )
     if time is None:
         day = cursor.ordinal() if cursor.next("ordinal") else None  # Friday the 13th
         if day is None:
             return None
-        return latest(cursor, WeekdayOfMonth(weekday, day), name=f"{name} the {day}th", after=DAY_AFTER)
+        return latest(
+            cursor, WeekdayOfMonth(weekday, day), name=f"{name} the {day}th", after=DAY_AFTER
+        )
     if first_day(cursor, time).weekday() != weekday:
         raise InvalidInput(f"{first_day(cursor, time):%d %B %Y is a %A}, not a {name}")
     return time
@@ -184,7 +234,11 @@ def month_name(month: int) -> str:
 def _month(cursor: Cursor) -> ParsedTime | None:
     cursor.take("the month of")
     month = cursor.lookup(MONTH_NAMES)
-    return None if month is None else _yearly(cursor, Yearly(month), name=month_name(month), after=MONTH_AFTER)
+    return (
+        None
+        if month is None
+        else _yearly(cursor, Yearly(month), name=month_name(month), after=MONTH_AFTER)
+    )
 
 
 def _quarter(cursor: Cursor) -> ParsedTime | None:
@@ -222,7 +276,9 @@ def _feast(cursor: Cursor) -> ParsedTime | None:
 
 
 def _week(cursor: Cursor) -> ParsedTime | None:
-    """Read week 45, week 45 of 2026, 2026 week 45: an ISO week, and without a year the latest that has begun."""
+    """Read week 45, week 45 of 2026, 2026 week 45: an ISO week, and without a year the latest that
+    has begun.
+    """
     year = cursor.number(least=1000, most=2999, width=4)
     cursor.take("calendar", "iso")
     number = cursor.number(least=1, most=53, width=2) if cursor.take("week", "wk", "cw") else None
@@ -237,7 +293,11 @@ def _week(cursor: Cursor) -> ParsedTime | None:
         except ValueError:
             continue  # the year has no week 53
         if year is not None or first <= cursor.calendar.today:
-            return whole_days(cursor, Days(first, first + 7 * ONE_DAY), after=NEVER if cursor.sees("of") else after)
+            return whole_days(
+                cursor,
+                Days(first, first + 7 * ONE_DAY),
+                after=NEVER if cursor.sees("of") else after,
+            )
     raise impossible(f"week {number} in {year}")
 
 
@@ -251,8 +311,14 @@ def _decade(cursor: Cursor) -> ParsedTime | None:
     first = DECADES.get(token.text) or int(token.text[:-1])
     if first < 100:
         this_year = cursor.calendar.today.year
-        first += this_year // 100 * 100 if this_year // 100 * 100 + first <= this_year else this_year // 100 * 100 - 100
-    return whole_days(cursor, Days(date(first, 1, 1), date(first + 10, 1, 1)), after=YEAR_AFTER - {"between"})
+        first += (
+            this_year // 100 * 100
+            if this_year // 100 * 100 + first <= this_year
+            else this_year // 100 * 100 - 100
+        )
+    return whole_days(
+        cursor, Days(date(first, 1, 1), date(first + 10, 1, 1)), after=YEAR_AFTER - {"between"}
+    )
 
 
 def _season(cursor: Cursor) -> ParsedTime | None:
@@ -276,16 +342,28 @@ def _year(cursor: Cursor) -> ParsedTime | None:
 
 def _weekday(cursor: Cursor) -> ParsedTime | None:
     weekday = cursor.lookup(WEEKDAYS)
-    return None if weekday is None else latest(cursor, Weekly(weekday), name=cursor.last().text, after=DAY_AFTER)
+    return (
+        None
+        if weekday is None
+        else latest(cursor, Weekly(weekday), name=cursor.last().text, after=DAY_AFTER)
+    )
 
 
 def _weekend(cursor: Cursor) -> ParsedTime | None:
     cursor.take("the")
-    return latest(cursor, Weekly(5, length=2), name="weekend", after=WEEKEND_AFTER) if cursor.take("weekend") else None
+    return (
+        latest(cursor, Weekly(5, length=2), name="weekend", after=WEEKEND_AFTER)
+        if cursor.take("weekend")
+        else None
+    )
 
 
 def _ordinal(cursor: Cursor) -> ParsedTime | None:
     cursor.take("the")
     token = cursor.next("ordinal")
     day = None if token is None else cursor.ordinal()
-    return None if day is None else latest(cursor, Monthly(day), name=f"{day}th of a month", after=DAY_AFTER)
+    return (
+        None
+        if day is None
+        else latest(cursor, Monthly(day), name=f"{day}th of a month", after=DAY_AFTER)
+    )

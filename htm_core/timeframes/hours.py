@@ -1,7 +1,8 @@
-"""Parts of a day between times of the clock: since 9am, after 5pm yesterday, today from 9 to 11 am, before noon.
+"""Parts of a day between times of the clock: since 9am, after 5pm yesterday, today from 9 to 11 am,
+before noon.
 
-Without a day they are of today, or of yesterday if they begin later today. "Before" and "after" a time of a day stay within
-that day.
+Without a day they are of today, or of yesterday if they begin later today. "Before" and "after" a
+time of a day stay within that day.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ from .relative import by_the_calendar
 
 @dataclass(frozen=True, slots=True)
 class _Span:
-    """A statement about the clock: "between" two times; "since", "before" or "after" one; or "at" one, or "around" it."""
+    """A statement about the clock: "between" two times; "since", "before" or "after" one; or "at"
+    one, or "around" it.
+    """
 
     kind: str
     first: Hour
@@ -25,7 +28,9 @@ class _Span:
 
 
 def hours(cursor: Cursor) -> tuple[ParsedTime, bool] | None:
-    """Read a part of a day by the clock; also returns whether it names its day, or counts until now."""
+    """Read a part of a day by the clock; also returns whether it names its day, or counts until
+    now.
+    """
     return first_fitting(cursor, _day_then_span, _span_then_day)
 
 
@@ -36,7 +41,8 @@ def _day_then_span(cursor: Cursor) -> tuple[ParsedTime, bool] | None:
         return None
     cursor.take(",")
     span = _span(cursor)
-    if span is None or span.kind in ("at", "around"):  # a moment after a day is a single time, which may be an end
+    # a moment after a day is a single time, which may be an end
+    if span is None or span.kind in ("at", "around"):
         return None
     time = _resolved(cursor, span, day)
     return None if time is None else (time, True)
@@ -53,7 +59,8 @@ def _span_then_day(cursor: Cursor) -> tuple[ParsedTime, bool] | None:
     if day is None:
         cursor.place = place
     if cursor.in_sentence and span.kind in ("at", "around"):
-        return None  # "What did Bob say at 5pm yesterday?" searches yesterday: few remember the hour
+        # "What did Bob say at 5pm yesterday?" searches yesterday: few remember the hour
+        return None
     if day is not None:
         time = _resolved(cursor, span, day)
         return None if time is None else (time, True)
@@ -71,7 +78,11 @@ def _span(cursor: Cursor) -> _Span | None:
 def _between(cursor: Cursor) -> _Span | None:
     word = cursor.take("between", "from")
     first = hour(cursor)
-    to = cursor.take("and") if word == "between" else cursor.take("to", "until", "till", "-", "\u2013")
+    to = (
+        cursor.take("and")
+        if word == "between"
+        else cursor.take("to", "until", "till", "-", "\u2013")
+    )
     last = hour(cursor) if first is not None and (to or cursor.take("to", "-")) else None
     if first is None or last is None or not last.sure:
         return None
@@ -89,7 +100,9 @@ def _since(cursor: Cursor) -> _Span | None:
 
 
 def _bounded(cursor: Cursor) -> _Span | None:
-    word = cursor.take("before", "until", "till", "up to", "by", "after", "later than", "earlier than", "prior to")
+    word = cursor.take(
+        "before", "until", "till", "up to", "by", "after", "later than", "earlier than", "prior to"
+    )
     time = hour(cursor) if word else None
     if time is None:
         return None
@@ -105,7 +118,9 @@ def _at(cursor: Cursor) -> _Span | None:
 
 
 def _resolved(cursor: Cursor, span: _Span, day: DayPart) -> ParsedTime | None:
-    """A part of a certain day; None if it is empty, or if it remains unclear which half of the day is meant."""
+    """A part of a certain day; None if it is empty, or if it remains unclear which half of the day
+    is meant.
+    """
     calendar = cursor.calendar
     first = span.first.within(day.first, day.stop)
     if first is None or not first.sure:
@@ -114,7 +129,13 @@ def _resolved(cursor: Cursor, span: _Span, day: DayPart) -> ParsedTime | None:
         return around_hour(cursor, day.date, first, around=span.kind == "around")
     if span.kind == "since":
         start = calendar.minute(day.date, first.minute)
-        return ParsedTime(window=Window(start=start, stop=calendar.now + INSTANT)) if start <= calendar.now else None
+        return (
+            ParsedTime(window=Window(start=start, stop=calendar.now + INSTANT))
+            if start <= calendar.now
+            else None
+        )
     last = day.stop if span.last is None else span.last.minute or WHOLE_DAY
-    begin, end = (day.first, first.minute or WHOLE_DAY) if span.kind == "before" else (first.minute, last)
+    begin, end = (
+        (day.first, first.minute or WHOLE_DAY) if span.kind == "before" else (first.minute, last)
+    )
     return ParsedTime(window=calendar.minutes(day.date, begin, end)) if begin < end else None

@@ -19,7 +19,8 @@ _DURATION = re.compile(
 def iso(cursor: Cursor) -> ParsedTime | None:
     """Read 2026-01-15, 2026-01, 2026-W05, 2026-Q1, or a date and time.
 
-    A date and time alone means its whole day; in a range it is exact. Without an offset it is in the calendar's zone.
+    A date and time alone means its whole day; in a range it is exact. Without an offset it is in
+    the calendar's zone.
     """
     text = cursor.token("iso")
     if text is None:
@@ -38,8 +39,14 @@ def duration(cursor: Cursor) -> Duration | None:
     if match is None:
         return None
     cursor.place += 1
-    years, months, weeks, days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
-    return Duration(months=12 * years + months, days=7 * weeks + days, seconds=3600 * hours + 60 * minutes + seconds)
+    years, months, weeks, days, hours, minutes, seconds = (
+        int(part or 0) for part in match.groups()
+    )
+    return Duration(
+        months=12 * years + months,
+        days=7 * weeks + days,
+        seconds=3600 * hours + 60 * minutes + seconds,
+    )
 
 
 def moment(text: str, *, calendar: Calendar) -> datetime:

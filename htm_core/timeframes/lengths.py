@@ -1,4 +1,6 @@
-"""Lengths of time: 5 days, a couple of weeks, half a year, an hour and a half, two or three months, about a fortnight."""
+"""Lengths of time: 5 days, a couple of weeks, half a year, an hour and a half, two or three months,
+about a fortnight.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,18 @@ from .calendar import Duration, Unit
 from .cursor import Cursor, first_fitting
 from .words import FEW, FORTNIGHTS, MANY, NUMBERS, TENS
 
-ABOUT = ("about", "around", "roughly", "approximately", "approx", "circa", "some", "nearly", "almost", "~")
+ABOUT = (
+    "about",
+    "around",
+    "roughly",
+    "approximately",
+    "approx",
+    "circa",
+    "some",
+    "nearly",
+    "almost",
+    "~",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +49,8 @@ class Length:
 
 
 # Half a unit in smaller ones. Months and weeks have no exact half, so that there is some slack.
-_HALVES: dict[Unit, tuple[Unit, int, int, int]] = {  # the smaller unit, how many make a whole, and a half; the slack
+# the smaller unit, how many make a whole, and a half; the slack
+_HALVES: dict[Unit, tuple[Unit, int, int, int]] = {
     "minute": ("second", 60, 30, 0),
     "hour": ("minute", 60, 30, 0),
     "day": ("hour", 24, 12, 3),
@@ -54,7 +68,9 @@ def amount(cursor: Cursor) -> Amount | None:
         return Amount(FEW, about=True)
     if cursor.take("a couple of", "a couple", "couple of", "couple"):
         return Amount(2)
-    count = first_fitting(cursor, _many, _number, lambda cursor: 1 if cursor.take("a", "an") else None)
+    count = first_fitting(
+        cursor, _many, _number, lambda cursor: 1 if cursor.take("a", "an") else None
+    )
     return None if count is None else Amount(count)
 
 
@@ -148,7 +164,9 @@ def _whole(cursor: Cursor) -> Length | None:
     if about and unit == "year":  # to a few months, not to a year
         return Length(12 * many.count, "month", 12 * (many.most or many.count), FEW)
     times = 2 if weeks else 1
-    result = Length(many.count * times, unit, (many.most or many.count) * times, int(about or many.about))
+    result = Length(
+        many.count * times, unit, (many.most or many.count) * times, int(about or many.about)
+    )
     if cursor.take("or two"):  # a day or two
         return replace(result, most=2 * times)
     return replace(result, slack=1) if cursor.take("or so") else result

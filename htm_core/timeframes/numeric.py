@@ -14,7 +14,9 @@ _FOUR_DIGITS = range(1900, 2100)  # years of dates without separators
 
 
 def numeric_date(cursor: Cursor) -> ParsedTime | None:
-    """Read a date in digits; one that can be read in two ways is refused in a timeframe, and is no time in a sentence."""
+    """Read a date in digits; one that can be read in two ways is refused in a timeframe, and is no
+    time in a sentence.
+    """
     return first_fitting(cursor, _three_parts, _two_parts, _compact)
 
 
@@ -31,14 +33,16 @@ def _three_parts(cursor: Cursor) -> ParsedTime | None:
         if cursor.in_sentence:
             return None
         raise InvalidInput(f"{written} has no year of four digits: write for example 2026-10-25")
-    if first == second or first not in range(1, 13) or sign == ".":  # with dots the day always comes first
+    # with dots the day always comes first
+    if first == second or first not in range(1, 13) or sign == ".":
         return _day(cursor, year, second, first)
     if second > 12:
         return _day(cursor, year, first, second)
     if cursor.in_sentence or second not in range(1, 13):
         return None
     raise InvalidInput(
-        f"{written} can be read as {first} {date(year, second, 1):%B} {year} or {second} {date(year, first, 1):%B} {year}: "
+        f"{written} can be read as {first} {date(year, second, 1):%B} {year} or {second} "
+        f"{date(year, first, 1):%B} {year}: "
         f"write {date(year, second, first)} or {date(year, first, second)}"
     )
 

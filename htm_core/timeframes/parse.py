@@ -1,7 +1,7 @@
 """Reading a timeframe in words, dates or datetimes as windows of time.
 
-`docs/why/times.md` says what each phrase means, and why. A timeframe that is not understood raises `InvalidInput`;
-only None means no filter.
+`docs/why/times.md` says what each phrase means, and why. A timeframe that is not understood raises
+`InvalidInput`; only None means no filter.
 """
 
 from __future__ import annotations
@@ -18,19 +18,25 @@ from .phrases import phrase
 from .words import tokens
 
 EXAMPLES = (
-    '"last week", "5 days ago", "since Monday", "between 1 and 15 January", "last 30 days", "Q3 2025", "2026-01-15", '
+    '"last week", "5 days ago", "since Monday", "between 1 and 15 January", "last 30 days", "Q3 '
+    '2025", "2026-01-15", '
     '"2026-01-01/2026-01-15"'
 )
 
 
 def parse(
-    timeframe: TimeframeLike, *, now: datetime, week_start: WeekStart = "monday", timezone: tzinfo | None = None
+    timeframe: TimeframeLike,
+    *,
+    now: datetime,
+    week_start: WeekStart = "monday",
+    timezone: tzinfo | None = None,
 ) -> tuple[Window, ...]:
     """Read a timeframe as windows of time; None gives no window, that is, no filter.
 
-    The windows are in UTC and ascending; windows that overlap or touch are united. Days, weeks and months begin at
-    midnight in `timezone`, else in the zone of `now`. A pair includes its start and excludes its stop, but a plain date
-    as the stop is included, and None leaves an end open. A date or datetime alone is that whole day.
+    The windows are in UTC and ascending; windows that overlap or touch are united. Days, weeks and
+    months begin at midnight in `timezone`, else in the zone of `now`. A pair includes its start and
+    excludes its stop, but a plain date as the stop is included, and None leaves an end open. A date
+    or datetime alone is that whole day.
     """
     calendar = calendar_at(now, week_start=week_start, timezone=timezone)
     if timeframe is None:
@@ -49,18 +55,22 @@ def _windows(timeframe: object, calendar: Calendar) -> Sequence[Window]:
 
 def _several(timeframes: Sequence[object], calendar: Calendar) -> list[Window]:
     if not timeframes:
-        raise InvalidInput("timeframe must name a time; got an empty sequence. Pass None to search all of time.")
+        raise InvalidInput(
+            "timeframe must name a time; got an empty sequence. Pass None to search all of time."
+        )
     if (
         isinstance(timeframes, tuple)
         and len(timeframes) == 2
         and all(isinstance(one, str | date) for one in timeframes)
     ):
         raise _refusal(
-            timeframes, "with texts it could be a range or two windows: write one text, or a list of windows"
+            timeframes,
+            "with texts it could be a range or two windows: write one text, or a list of windows",
         )
     if len(timeframes) > TIMEFRAMES:
         raise InvalidInput(
-            f"expected at most {TIMEFRAMES:,} timeframes in a list, got {len(timeframes):,}; unite them, or ask several times"
+            f"expected at most {TIMEFRAMES:,} timeframes in a list, got {len(timeframes):,}; "
+            "unite them, or ask several times"
         )
     return [window for timeframe in timeframes for window in _one(timeframe, calendar)]
 
@@ -75,7 +85,9 @@ def _one(timeframe: object, calendar: Calendar) -> Sequence[Window]:
     if isinstance(timeframe, date):
         first = calendar.day(_aware(timeframe)) if isinstance(timeframe, datetime) else timeframe
         return [calendar.window(Days(first, first + ONE_DAY))]
-    raise _refusal(timeframe, "it is not a text, date, datetime, Window, pair of datetimes or list of these")
+    raise _refusal(
+        timeframe, "it is not a text, date, datetime, Window, pair of datetimes or list of these"
+    )
 
 
 def _read(text: str, calendar: Calendar) -> Sequence[Window]:
@@ -84,10 +96,14 @@ def _read(text: str, calendar: Calendar) -> Sequence[Window]:
     try:
         words = Cursor(tokens(_bare(text)), calendar=calendar)
         parsed = phrase(words)
-    except ValueError as reason:  # InvalidInput from the grammar, or a date that Python's own calendar refuses
+    # InvalidInput from the grammar, or a date that Python's own calendar refuses
+    except ValueError as reason:
         raise _refusal(text, str(reason)) from reason
     if parsed is None or not words.at_end:
-        raise _refusal(text, "it is not understood" if text.strip() else "it is empty; None searches all of time")
+        raise _refusal(
+            text,
+            "it is not understood" if text.strip() else "it is empty; None searches all of time",
+        )
     return parsed.windows
 
 
@@ -127,4 +143,6 @@ def _aware(moment: datetime) -> datetime:
 def _refusal(timeframe: object, reason: str) -> InvalidInput:
     shown = repr(timeframe)
     shown = shown if len(shown) <= 120 else f"{shown[:120]}…"
-    return InvalidInput(f"timeframe must name a time; got {shown}: {reason}. Write for example {EXAMPLES}.")
+    return InvalidInput(
+        f"timeframe must name a time; got {shown}: {reason}. Write for example {EXAMPLES}."
+    )

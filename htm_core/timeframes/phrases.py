@@ -1,4 +1,6 @@
-"""Whole timeframes: one time or several, ranges, and everything since, before, after or until a time."""
+"""Whole timeframes: one time or several, ranges, and everything since, before, after or until a
+time.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +22,9 @@ from .words import MONTH_NAMES
 PREPOSITIONS = ("in", "on", "at", "over", "during", "within", "from", "for", "of", "throughout")
 # What may stand before a preposition, or in its place, and changes nothing.
 FILLERS = (  # longer ones first
-    "sometime", "some time", "at some point", "back", "all of", "all through", "all day", "all", "the whole of", "whole of",
-    "the whole", "the entirety of", "the entire", "most of", "first thing", "one day",
+    "sometime", "some time", "at some point", "back", "all of", "all through", "all day", "all",
+    "the whole of", "whole of", "the whole", "the entirety of", "the entire", "most of",
+    "first thing", "one day",
 )  # fmt: skip
 SINCE = (
     "since",
@@ -34,7 +37,16 @@ SINCE = (
     "beginning in",
 )
 AFTER = ("after", "later than")
-UNTIL = ("until", "till", "up until", "up to and including", "up to", "by", "no later than", "as of")
+UNTIL = (
+    "until",
+    "till",
+    "up until",
+    "up to and including",
+    "up to",
+    "by",
+    "no later than",
+    "as of",
+)
 MORE = ("more than", "over", "longer than", "upwards of", "older than")
 LEAST = ("at least", "no less than", "not less than", "a minimum of")
 LESS = ("less than", "under", "fewer than", "newer than", "younger than", "more recent than")
@@ -111,10 +123,14 @@ def _date_first(cursor: Cursor) -> Phrase | None:
 
 
 def _days_of_one_month(cursor: Cursor) -> Phrase | None:
-    """Read two days with one month: between 1 and 15 January, from the 1st to the 15th of May 2023, Jan 1-15."""
+    """Read two days with one month: between 1 and 15 January, from the 1st to the 15th of May 2023,
+    Jan 1-15.
+    """
     separators = (*TO, "and") if cursor.take("between", *PREPOSITIONS) == "between" else TO
     return first_fitting(
-        cursor, lambda cursor: _days_then_month(cursor, separators), lambda cursor: _month_then_days(cursor, separators)
+        cursor,
+        lambda cursor: _days_then_month(cursor, separators),
+        lambda cursor: _month_then_days(cursor, separators),
     )
 
 
@@ -167,11 +183,16 @@ def _from_to(cursor: Cursor) -> Phrase | None:
     right = _endpoint(cursor) if left is not None and cursor.take(*TO) else None
     if left is None or right is None:
         return None
-    return Phrase((_joined(cursor, left, right),), plain=word == "from" or (left.plain(word) and right.plain(word)))
+    return Phrase(
+        (_joined(cursor, left, right),),
+        plain=word == "from" or (left.plain(word) and right.plain(word)),
+    )
 
 
 def _preposition(cursor: Cursor) -> str:
-    """Take a preposition, with "sometime" or the like before it; "all of March" is like "throughout March"."""
+    """Take a preposition, with "sometime" or the like before it; "all of March" is like "throughout
+    March".
+    """
     if cursor.take("on or"):  # on or around a day
         return "on"
     place = cursor.place
@@ -182,7 +203,8 @@ def _preposition(cursor: Cursor) -> str:
 
 
 def _long_ago(cursor: Cursor) -> Phrase | None:
-    """Read more than a month ago, at least two weeks ago, less than an hour ago, older than 30 days.
+    """Read more than a month ago, at least two weeks ago, less than an hour ago, older than 30
+    days.
 
     "More" and "less" are exact; "at least" and "at most" include the whole day so long ago.
     """
@@ -205,7 +227,13 @@ def _bare_length(cursor: Cursor) -> Phrase | None:
     """Read 7 days, 30d or within a week as the time until now; in a sentence that is no time."""
     cursor.take("within", "in under")
     span = length(cursor)
-    if span is None or cursor.in_sentence or not cursor.at_end or not span.most or span.unit == "weekend":
+    if (
+        span is None
+        or cursor.in_sentence
+        or not cursor.at_end
+        or not span.most
+        or span.unit == "weekend"
+    ):
         return None
     return Phrase((rolling_window(cursor.calendar, span.duration),), plain=False)
 
@@ -215,9 +243,11 @@ def _endpoint(cursor: Cursor) -> ParsedTime | None:
 
 
 def _joined(cursor: Cursor, left: ParsedTime, right: ParsedTime) -> Window:
-    """The window from one time through another. Of a time that repeats, the repetition next to the other time is taken.
+    """The window from one time through another. Of a time that repeats, the repetition next to the
+    other time is taken.
 
-    If both repeat, the left one is the most recent that has begun: "Monday to Friday" on a Wednesday is this week's.
+    If both repeat, the left one is the most recent that has begun: "Monday to Friday" on a
+    Wednesday is this week's.
     """
     if right.cycle is not None:
         first, last = left.cycle, right.cycle
@@ -240,7 +270,9 @@ def _joined(cursor: Cursor, left: ParsedTime, right: ParsedTime) -> Window:
 
 
 def _bounded(cursor: Cursor) -> Phrase | None:
-    """Read since or after a time, before or until a time, or one of the first with one of the last."""
+    """Read since or after a time, before or until a time, or one of the first with one
+    of the last.
+    """
     return first_fitting(cursor, _from_a_time, _up_to_a_time)
 
 
@@ -254,13 +286,18 @@ def _from_a_time(cursor: Cursor) -> Phrase | None:
     if ceiling is None:
         cursor.place = place
         return Phrase((window(floor.windows[0].start, floor.windows[0].stop),), plain=floor.plain)
-    return Phrase((window(floor.windows[0].start, ceiling.windows[0].stop),), plain=floor.plain and ceiling.plain)
+    return Phrase(
+        (window(floor.windows[0].start, ceiling.windows[0].stop),),
+        plain=floor.plain and ceiling.plain,
+    )
 
 
 def _since(cursor: Cursor) -> Phrase | None:
     word = cursor.take(*SINCE, "from")
     time = _endpoint(cursor)
-    if time is None or (word in ("from", "") and not cursor.take("onwards", "onward", *(["on"] if word else []))):
+    if time is None or (
+        word in ("from", "") and not cursor.take("onwards", "onward", *(["on"] if word else []))
+    ):
         return None
     span = Window(start=time.start, stop=cursor.calendar.now + INSTANT)
     return Phrase((span,), plain=word == "from" or time.plain("since"))
@@ -268,7 +305,11 @@ def _since(cursor: Cursor) -> Phrase | None:
 
 def _after(cursor: Cursor) -> Phrase | None:
     time = _endpoint(cursor) if cursor.take(*AFTER) else None
-    return None if time is None else Phrase((Window(start=time.stop, stop=None),), plain=time.plain("after"))
+    return (
+        None
+        if time is None
+        else Phrase((Window(start=time.stop, stop=None),), plain=time.plain("after"))
+    )
 
 
 def _up_to_a_time(cursor: Cursor) -> Phrase | None:
@@ -278,18 +319,25 @@ def _up_to_a_time(cursor: Cursor) -> Phrase | None:
         return None
     if word in BEFORE:
         return Phrase((Window(start=None, stop=time.start),), plain=time.plain("before"))
-    return Phrase((Window(start=None, stop=time.stop),), plain=time.plain("by" if word == "by" else "until"))
+    return Phrase(
+        (Window(start=None, stop=time.stop),), plain=time.plain("by" if word == "by" else "until")
+    )
 
 
 def _listed(cursor: Cursor) -> Phrase | None:
     """Read one time, or several joined by "or" or "and"."""
     word = _preposition(cursor)
-    first = first_fitting(cursor, relative, all_of_a_unit) if word == "throughout" else relative(cursor)
+    first = (
+        first_fitting(cursor, relative, all_of_a_unit) if word == "throughout" else relative(cursor)
+    )
     if first is None:
         return None
     # "What did we agree on last week?" has "agree on".
     days = cursor.calendar.days(first.window) if word == "on" else None
-    windows, plain = [first.window], first.plain(word) and (days is None or days.stop - days.first <= 2 * ONE_DAY)
+    windows, plain = (
+        [first.window],
+        first.plain(word) and (days is None or days.stop - days.first <= 2 * ONE_DAY),
+    )
     while True:
         place = cursor.place
         if not cursor.take("or", "and"):

@@ -1,9 +1,10 @@
 """The times of a question: those that it names, and the one that limits the search, which is over.
 
-"What did I say last week about the flight?" asks for what was said last week. "When is my flight in May?" and "what do I have to do
-by Friday?" name a time too, but the answer may have been said at any time. Such a time stays in the question as words. A time that
-is taken for a limit by mistake hides the answer, and one that is missed costs little, since recall weighs the times of a
-question anyway. So whatever is unclear is not a limit.
+"What did I say last week about the flight?" asks for what was said last week. "When is my flight in
+May?" and "what do I have to do by Friday?" name a time too, but the answer may have been said at
+any time. Such a time stays in the question as words. A time that is taken for a limit by mistake
+hides the answer, and one that is missed costs little, since recall weighs the times of a question
+anyway. So whatever is unclear is not a limit.
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ def _words(text: str) -> frozenset[str]:
 
 
 # Words of a time that lies behind us whatever the question's verb is: "What is new since Monday?"
-_PASTWARD = _words("yesterday ago last past previous recently lately since earlier date far back now moment")
+_PASTWARD = _words(
+    "yesterday ago last past previous recently lately since earlier date far back now moment"
+)
 # Words before a time that exclude it, compare with it, make it one of many, or are unsure of it.
 _UNLIKE = _words(
     """
@@ -48,12 +51,14 @@ _UNLIKE_PAIRS = frozenset(
 _COMPARES = _words("compare compared comparison difference differences versus vs")
 # How a time begins that limits an amount or lies ahead, and is not a moment.
 _LIMITS = (
-    "more than", "less than", "at least", "at most", "no more than", "no less than", "longer than", "older than", "newer than",
-    "no later than", "not more than", "not less than", "up to", "by", "around", "about", "starting", "beginning",
+    "more than", "less than", "at least", "at most", "no more than", "no less than", "longer than",
+    "older than", "newer than", "no later than", "not more than", "not less than", "up to", "by",
+    "around", "about", "starting", "beginning",
 )  # fmt: skip
 # What has a date of its own, which is not the time of saying.
 _DATED = _words(
-    "birthday birthdays anniversary anniversaries deadline deadlines due born expire expires expiry expiration"
+    "birthday birthdays anniversary anniversaries deadline deadlines due born expire expires "
+    "expiry expiration"
 )
 _APPOINTMENTS = _words(
     """
@@ -78,7 +83,9 @@ _PAST = _ASKS_PAST | _words(
     forgot grew held led meant rose sang swam threw woke been done seen gone eaten written given taken chosen spoken broken
     """
 )
-_NOT_PAST = _words("need feed speed bed red indeed hundred embed seed weed breed proceed exceed succeed shed")
+_NOT_PAST = _words(
+    "need feed speed bed red indeed hundred embed seed weed breed proceed exceed succeed shed"
+)
 _AHEAD = _words(
     """
     will would shall should can could must may might won wouldn shouldn going planned scheduled booked due expected supposed
@@ -86,7 +93,8 @@ _AHEAD = _words(
     """
 )
 _PRESENT = _words("is are am isn aren does doesn")
-_WEAK = _words("do don have has haven hasn need needs want wants")  # the present, unless "did" stands before
+# the present, unless "did" stands before
+_WEAK = _words("do don have has haven hasn need needs want wants")
 _SHORT_IS = _words("what who where when how that there it here he she which")  # before 's
 _INFINITIVES = _words(
     """
@@ -105,7 +113,9 @@ MOST_TIMES = 4  # of a question
 
 @dataclass(frozen=True, slots=True)
 class _Sentence:
-    """The words of the sentence around a time: those before it, the time itself, and those after it."""
+    """The words of the sentence around a time: those before it, the time itself, and those after
+    it.
+    """
 
     before: Sequence[Token]
     time: Sequence[Token]
@@ -113,16 +123,23 @@ class _Sentence:
 
 
 def extract(
-    question: str, *, now: datetime, week_start: WeekStart = "monday", timezone: tzinfo | None = None
+    question: str,
+    *,
+    now: datetime,
+    week_start: WeekStart = "monday",
+    timezone: tzinfo | None = None,
 ) -> tuple[str, tuple[Window, ...], str | None]:
-    """Take the first time expression out of a question: returns the rest, the windows and the expression.
+    """Take the first time expression out of a question: returns the rest, the windows and the
+    expression.
 
-    A question without one is returned unchanged, with no windows and None. A question that is only a time is returned
-    unchanged with its windows, so that there is something to search for. Only the first 5,000 characters are read,
-    and the first 100 places where a time may begin.
+    A question without one is returned unchanged, with no windows and None. A question that is only
+    a time is returned unchanged with its windows, so that there is something to search for. Only
+    the first 5,000 characters are read, and the first 100 places where a time may begin.
     """
     if not isinstance(question, str):
-        raise InvalidInput(f"question must be a text; got {type(question).__name__}. Pass the question as a str.")
+        raise InvalidInput(
+            f"question must be a text; got {type(question).__name__}. Pass the question as a str."
+        )
     words, places = places_of_times(question)
     if not places:
         return question, (), None
@@ -131,9 +148,15 @@ def extract(
 
 
 def extract_filter(
-    question: str, *, now: datetime, week_start: WeekStart = "monday", timezone: tzinfo | None = None
+    question: str,
+    *,
+    now: datetime,
+    week_start: WeekStart = "monday",
+    timezone: tzinfo | None = None,
 ) -> tuple[str, tuple[Window, ...], str | None]:
-    """Like `extract`, but only a time at which what is asked for was said or happened before now, and for certain."""
+    """Like `extract`, but only a time at which what is asked for was said or happened before now,
+    and for certain.
+    """
     words, places = places_of_times(question)
     if not places:
         return question, (), None
@@ -142,14 +165,20 @@ def extract_filter(
 
 
 def _taken(question: str, time: FoundTime | None) -> tuple[str, tuple[Window, ...], str | None]:
-    return (question, (), None) if time is None else (time.rest, united(time.windows), time.expression)
+    return (
+        (question, (), None) if time is None else (time.rest, united(time.windows), time.expression)
+    )
 
 
-def times_in(question: str, *, now: datetime, week_start: WeekStart, timezone: tzinfo | None) -> tuple[Window, ...]:
+def times_in(
+    question: str, *, now: datetime, week_start: WeekStart, timezone: tzinfo | None
+) -> tuple[Window, ...]:
     """The windows of the times that a question names, at most the first four of them."""
     windows: list[Window] = []
     for _ in range(MOST_TIMES):
-        rest, more, _expression = extract(question, now=now, week_start=week_start, timezone=timezone)
+        rest, more, _expression = extract(
+            question, now=now, week_start=week_start, timezone=timezone
+        )
         windows += more
         if not more or rest == question:
             break
@@ -157,8 +186,12 @@ def times_in(question: str, *, now: datetime, week_start: WeekStart, timezone: t
     return tuple(windows)
 
 
-def _asked_time(question: str, words: Sequence[Token], places: Sequence[int], calendar: Calendar) -> FoundTime | None:
-    """Find the time at which what a question asks for was said or happened; None if it names none, or not for certain."""
+def _asked_time(
+    question: str, words: Sequence[Token], places: Sequence[int], calendar: Calendar
+) -> FoundTime | None:
+    """Find the time at which what a question asks for was said or happened; None if it names none,
+    or not for certain.
+    """
     asks = any(word.text == "?" for word in words)
     for time in times_at(question, words, places, calendar):
         sentence = _sentence(words, time)
@@ -186,7 +219,9 @@ def _sentence(words: Sequence[Token], time: FoundTime) -> _Sentence:
             last += 1
             break
         last += 1
-    return _Sentence(words[first : time.first], words[time.first : time.end], words[time.end : last])
+    return _Sentence(
+        words[first : time.first], words[time.first : time.end], words[time.end : last]
+    )
 
 
 def _ends_sentence(words: Sequence[Token], place: int) -> bool:
@@ -199,36 +234,53 @@ def _ends_sentence(words: Sequence[Token], place: int) -> bool:
 def _is_quoted(question: str, words: Sequence[Token], time: FoundTime) -> bool:
     """True if a time stands in quotation marks: it is what was said then, and not when."""
     before = question[: words[time.first].start]
-    return len(_QUOTES.findall(before)) % 2 == 1 and _QUOTES.search(question, words[time.end - 1].stop) is not None
+    return (
+        len(_QUOTES.findall(before)) % 2 == 1
+        and _QUOTES.search(question, words[time.end - 1].stop) is not None
+    )
 
 
 def _is_title(sentence: _Sentence) -> bool:
-    """True if a time is a part of a name, such as "Last Week Tonight": a word is capitalised that needs no capital."""
+    """True if a time is a part of a name, such as "Last Week Tonight": a word is capitalised that
+    needs no capital.
+    """
     words = sentence.time if sentence.before else sentence.time[1:]
     return any(
-        word.text in _PASTWARD | {"this", "the", "week", "day", "night"} and word.raw.istitle() for word in words
+        word.text in _PASTWARD | {"this", "the", "week", "day", "night"} and word.raw.istitle()
+        for word in words
     )
 
 
 def _is_denied(sentence: _Sentence) -> bool:
-    """True if the words right before a time exclude it, compare with it, or are unsure of it; or those right after it."""
+    """True if the words right before a time exclude it, compare with it, or are unsure of it; or
+    those right after it.
+    """
     before = [word.text for word in sentence.before[-3:]]
     after = [word.text for word in sentence.after[:3]]
     if before[-1:] == ["about"] and before[-2:-1] and before[-2] in TALK:
         return False
     if before and (before[-1] in _UNLIKE or tuple(before[-2:]) in _UNLIKE_PAIRS):
         return True
-    if len(before) > 1 and before[-1] in ("in", "on", "at", "from", "the") and before[-2] in _UNLIKE:
+    if (
+        len(before) > 1
+        and before[-1] in ("in", "on", "at", "from", "the")
+        and before[-2] in _UNLIKE
+    ):
         return True
     if after[:2] in (["or", "so"], ["or", "not"], ["or", "maybe"]) or after[:1] == ["ish"]:
         return True
     return any(word.text in _COMPARES for word in (*sentence.before, *sentence.after))
 
 
-def _instead(question: str, words: Sequence[Token], time: FoundTime, calendar: Calendar) -> FoundTime | None:
+def _instead(
+    question: str, words: Sequence[Token], time: FoundTime, calendar: Calendar
+) -> FoundTime | None:
     """The time in "not last week but the week before", or in "not in May but in June"."""
     first = time.first
-    negation = next((place for place in range(first - 1, max(-1, first - 3), -1) if words[place].text == "not"), None)
+    negation = next(
+        (place for place in range(first - 1, max(-1, first - 3), -1) if words[place].text == "not"),
+        None,
+    )
     place = time.end + (words[time.end : time.end + 1] != [] and words[time.end].text == ",")
     if negation is None or place >= len(words) or words[place].text not in ("but", "rather"):
         return None
@@ -245,7 +297,9 @@ def _instead(question: str, words: Sequence[Token], time: FoundTime, calendar: C
     return FoundTime(without(question, start, stop), windows, question[start:stop], negation, end)
 
 
-def _neighbour(cursor: Cursor, windows: Sequence[Window], calendar: Calendar) -> tuple[Window, ...] | None:
+def _neighbour(
+    cursor: Cursor, windows: Sequence[Window], calendar: Calendar
+) -> tuple[Window, ...] | None:
     """Read "the week before" or "the day after", counted from other windows."""
     cursor.take("in", "on")
     cursor.take("the")
@@ -283,21 +337,30 @@ def _is_when(sentence: _Sentence) -> bool:
 
 
 def _is_rolling(time: Sequence[Token]) -> bool:
-    """True if it is "over the past week" or "over Christmas", not "over a week ago" or "for Friday"."""
+    """True if it is "over the past week" or "over Christmas", not "over a week ago" or "for
+    Friday".
+    """
     words = {word.text for word in time}
-    return not words.isdisjoint({"last", "past", "previous"}) or (time[0].text == "over" and "ago" not in words)
+    return not words.isdisjoint({"last", "past", "previous"}) or (
+        time[0].text == "over" and "ago" not in words
+    )
 
 
 def _is_pastward(time: Sequence[Token]) -> bool:
-    """True if a time lies behind us by its own words; "the last week of October" may also be ahead."""
+    """True if a time lies behind us by its own words; "the last week of October" may
+    also be ahead.
+    """
     return any(
-        word.text in _PASTWARD and not (word.text == "last" and any(later.text == "of" for later in time[place:]))
+        word.text in _PASTWARD
+        and not (word.text == "last" and any(later.text == "of" for later in time[place:]))
         for place, word in enumerate(time)
     )
 
 
 def _in_the_past(sentence: _Sentence) -> bool:
-    """True if the verb next to a time is in the past: the nearest one before it, else the first one after it."""
+    """True if the verb next to a time is in the past: the nearest one before it, else the first one
+    after it.
+    """
     before = sentence.before
     weak = False
     for place in range(len(before) - 1, -1, -1):
@@ -320,7 +383,9 @@ def _in_the_past(sentence: _Sentence) -> bool:
 
 
 def _tense(words: Sequence[Token], place: int) -> str:
-    """Return the tense of a word: "past", "present", perhaps present ("weak"), or "" where it is no verb that tells."""
+    """Return the tense of a word: "past", "present", perhaps present ("weak"), or "" where it is no
+    verb that tells.
+    """
     word = words[place]
     text = word.text
     if text in _AHEAD or text in _PRESENT:
@@ -336,5 +401,7 @@ def _tense(words: Sequence[Token], place: int) -> str:
     earlier = [other.text for other in words[max(0, place - 3) : place]]
     if text in _ASKS_PAST or not _SUBJECTS.isdisjoint(earlier):
         return "past"
-    held = any(other in _PRESENT for other in earlier) or (text == "got" and not {"have", "has"}.isdisjoint(earlier))
+    held = any(other in _PRESENT for other in earlier) or (
+        text == "got" and not {"have", "has"}.isdisjoint(earlier)
+    )
     return "present" if held else "past"

@@ -1,4 +1,6 @@
-"""Times inside or next to others: yesterday evening, early May, earlier today, the day before yesterday."""
+"""Times inside or next to others: yesterday evening, early May, earlier today, the day before
+yesterday.
+"""
 
 from __future__ import annotations
 
@@ -28,14 +30,16 @@ from .lengths import ABOUT, Amount, amount
 from .words import FEW, PARTS, WEEKDAYS
 
 _TO_DATE: dict[str, Unit] = {
-    "year to date": "year", "ytd": "year", "month to date": "month", "mtd": "month", "quarter to date": "quarter",
-    "qtd": "quarter", "week to date": "week",
+    "year to date": "year", "ytd": "year", "month to date": "month", "mtd": "month",
+    "quarter to date": "quarter", "qtd": "quarter", "week to date": "week",
 }  # fmt: skip
 DAYS = {"yesterday": -1, "today": 0, "tomorrow": 1}
 
 
 def relative(cursor: Cursor) -> ParsedTime | None:
-    """Read any single time; of a day perhaps a time of the clock, which in a sentence is left to the other words."""
+    """Read any single time; of a day perhaps a time of the clock, which in a sentence is left to
+    the other words.
+    """
     time = by_the_calendar(cursor)
     day = None if cursor.in_sentence else day_part(cursor.calendar, time)
     moment = None if day is None else first_fitting(cursor, lambda cursor: moment_of(cursor, day))
@@ -43,7 +47,9 @@ def relative(cursor: Cursor) -> ParsedTime | None:
 
 
 def by_the_calendar(cursor: Cursor) -> ParsedTime | None:
-    """Read any single time without a clock; several rules try it at the same place, so the result is kept."""
+    """Read any single time without a clock; several rules try it at the same place, so the result
+    is kept.
+    """
     place = cursor.place
     if place not in cursor.times:
         time = _single(cursor)
@@ -53,7 +59,9 @@ def by_the_calendar(cursor: Cursor) -> ParsedTime | None:
 
 
 def _single(cursor: Cursor) -> ParsedTime | None:
-    """A time, perhaps with a longer one around it ("Tuesday last week"), or with a part of it ("yesterday evening")."""
+    """A time, perhaps with a longer one around it ("Tuesday last week"), or with a part of it
+    ("yesterday evening").
+    """
     time = first_fitting(
         cursor,
         _named_day,
@@ -93,7 +101,9 @@ def _hours_of(cursor: Cursor, time: ParsedTime) -> ParsedTime | None:
 
 
 def _within_longer(cursor: Cursor, time: ParsedTime) -> ParsedTime | None:
-    """Read Tuesday last week, Tuesday morning of last week, Friday two weeks ago, Christmas last year."""
+    """Read Tuesday last week, Tuesday morning of last week, Friday two weeks ago, Christmas last
+    year.
+    """
     if time.cycle is None:
         return None
     weekly = isinstance(time.cycle, Weekly)
@@ -122,7 +132,9 @@ def _inside(cycle: Cycle, around: Days) -> Days | None:
 
 
 def _part_of_longer(cursor: Cursor, time: ParsedTime) -> ParsedTime | None:
-    """Read last week's Tuesday, last week on Friday, last year in March, last month's first week."""
+    """Read last week's Tuesday, last week on Friday, last year in March, last month's
+    first week.
+    """
     days = cursor.calendar.days(time.window)
     if days is None or time.cycle is not None or (days.stop - days.first).days < 7:
         return None
@@ -150,7 +162,9 @@ def _part_of_longer(cursor: Cursor, time: ParsedTime) -> ParsedTime | None:
 
 @dataclass(frozen=True, slots=True)
 class _Rank:
-    """The first week, the last two days, the second Tuesday: which, how many at once, and of what."""
+    """The first week, the last two days, the second Tuesday: which, how many at once,
+    and of what.
+    """
 
     place: int  # from 1; -1 is the last
     count: int
@@ -175,18 +189,26 @@ def _rank(cursor: Cursor) -> _Rank | None:
 def _nth_of(cursor: Cursor) -> ParsedTime | None:
     """Read the first week of November, the last two days of 2025, the second Tuesday in October."""
     rank = _rank(cursor)
-    time = first_fitting(cursor, by_the_calendar, _the_unit) if rank is not None and cursor.take("of", "in") else None
+    time = (
+        first_fitting(cursor, by_the_calendar, _the_unit)
+        if rank is not None and cursor.take("of", "in")
+        else None
+    )
     days = None if time is None else cursor.calendar.days(time.window)
     if rank is None or time is None or days is None:
         return None
     part = _nth(cursor, days, rank)
     if part is None:
         return None
-    return whole_days(cursor, part, after=NEVER if time.after == NEVER or lower_case_verb(cursor) else None)
+    return whole_days(
+        cursor, part, after=NEVER if time.after == NEVER or lower_case_verb(cursor) else None
+    )
 
 
 def _nth(cursor: Cursor, days: Days, rank: _Rank) -> Days | None:
-    """The part of some days that is meant; weeks are counted from their first day, seven days each."""
+    """The part of some days that is meant; weeks are counted from their first day,
+    seven days each.
+    """
     if rank.weekday is not None or rank.unit == "weekend":
         cycle = Weekly(5, length=2) if rank.weekday is None else Weekly(rank.weekday)
         return _nth_repetition(days, cycle, rank)
@@ -209,23 +231,35 @@ def _nth(cursor: Cursor, days: Days, rank: _Rank) -> Days | None:
 def _nth_repetition(days: Days, cycle: Weekly, rank: _Rank) -> Days | None:
     if rank.place < 0:
         last = latest_begun(cycle, days.stop - ONE_DAY)
-        part = None if last is None else Days(last.first - 7 * (rank.count - 1) * ONE_DAY, last.stop)
+        part = (
+            None if last is None else Days(last.first - 7 * (rank.count - 1) * ONE_DAY, last.stop)
+        )
     else:
         first = earliest_from(cycle, days.first)
         weeks = (rank.place - 1) * rank.count
         part = (
             None
             if first is None
-            else Days(first.first + 7 * weeks * ONE_DAY, first.stop + 7 * (weeks + rank.count - 1) * ONE_DAY)
+            else Days(
+                first.first + 7 * weeks * ONE_DAY,
+                first.stop + 7 * (weeks + rank.count - 1) * ONE_DAY,
+            )
         )
     return part if part is not None and days.first <= part.first < days.stop else None
 
 
 def _half_of(cursor: Cursor) -> ParsedTime | None:
-    """Read the first half of 2026: six months of a year, else whole days, of which both halves have the middle one."""
+    """Read the first half of 2026: six months of a year, else whole days, of which both halves have
+    the middle one.
+    """
     cursor.take("the")
     which = cursor.take(
-        "first half of", "second half of", "latter half of", "last half of", "1st half of", "2nd half of"
+        "first half of",
+        "second half of",
+        "latter half of",
+        "last half of",
+        "1st half of",
+        "2nd half of",
     )
     time = first_fitting(cursor, by_the_calendar, _the_unit) if which else None
     days = None if time is None else cursor.calendar.days(time.window)
@@ -238,28 +272,38 @@ def _half_of(cursor: Cursor) -> ParsedTime | None:
     else:
         half = (length + 1) // 2 * ONE_DAY
         part = Days(days.first, days.first + half) if early else Days(days.stop - half, days.stop)
-    return whole_days(cursor, part, after=NEVER if time.after == NEVER or lower_case_verb(cursor) else None)
+    return whole_days(
+        cursor, part, after=NEVER if time.after == NEVER or lower_case_verb(cursor) else None
+    )
 
 
 def _this_time(cursor: Cursor) -> ParsedTime | None:
-    """Read this time last year, and so on: yesterday to the hour, last week the day, last year give or take a week."""
+    """Read this time last year, and so on: yesterday to the hour, last week the day, last year give
+    or take a week.
+    """
     if not cursor.take("this time", "the same time"):
         return None
     calendar = cursor.calendar
     if cursor.take("yesterday"):
         moment = calendar.shift(calendar.now, Duration(days=-1))
         hour = Duration(seconds=3600)
-        return ParsedTime(window=Window(start=calendar.shift(moment, -hour), stop=calendar.shift(moment, hour)))
+        return ParsedTime(
+            window=Window(start=calendar.shift(moment, -hour), stop=calendar.shift(moment, hour))
+        )
     word = cursor.take("last week", "last month", "last year")
     if not word:
         return None
-    unit, slack = {"last week": ("week", 0), "last month": ("month", 3), "last year": ("year", 7)}[word]
+    unit, slack = {"last week": ("week", 0), "last month": ("month", 3), "last year": ("year", 7)}[
+        word
+    ]
     day = calendar.day(calendar.shift(calendar.now, -Duration.of(1, cast(Unit, unit))))
     return whole_days(cursor, Days(day - slack * ONE_DAY, day + (slack + 1) * ONE_DAY))
 
 
 def _around(cursor: Cursor) -> ParsedTime | None:
-    """Read around October 5: a few days more on either side, for a month a week, for a longer time a month."""
+    """Read around October 5: a few days more on either side, for a month a week, for a longer time
+    a month.
+    """
     # "What did I say about last week?" may ask for what was said on it.
     if not cursor.take(*ABOUT) or (cursor.in_sentence and cursor.last().text == "about"):
         return None
@@ -295,8 +339,16 @@ def _one_day(cursor: Cursor, time: ParsedTime | None) -> date | None:
 def _part_of(cursor: Cursor) -> ParsedTime | None:
     cursor.take("the")
     hours = cursor.lookup(PARTS)
-    day = _one_day(cursor, by_the_calendar(cursor)) if hours is not None and cursor.take("of") else None
-    return None if hours is None or day is None else ParsedTime(window=cursor.calendar.hours(day, *hours))
+    day = (
+        _one_day(cursor, by_the_calendar(cursor))
+        if hours is not None and cursor.take("of")
+        else None
+    )
+    return (
+        None
+        if hours is None or day is None
+        else ParsedTime(window=cursor.calendar.hours(day, *hours))
+    )
 
 
 def _third_of(cursor: Cursor) -> ParsedTime | None:
@@ -339,21 +391,36 @@ def _the_unit(cursor: Cursor) -> ParsedTime | None:
 
 
 def _so_far(cursor: Cursor) -> ParsedTime | None:
-    """Read earlier or later today, so far this week, year to date: the part that is over, or the part still to come."""
+    """Read earlier or later today, so far this week, year to date: the part that is over, or the
+    part still to come.
+    """
     calendar = cursor.calendar
     unit = _TO_DATE.get(cursor.take(*_TO_DATE))
     if unit is not None:
         return ParsedTime(
-            window=Window(start=calendar.at(calendar.unit(unit, calendar.today).first), stop=calendar.now + INSTANT)
+            window=Window(
+                start=calendar.at(calendar.unit(unit, calendar.today).first),
+                stop=calendar.now + INSTANT,
+            )
         )
     word = cursor.take("earlier", "later", "so far")
     time = first_fitting(cursor, _named_day, last_this_next) if word else None
     if time is None:
         return None
-    if word == "earlier" and time.stop is not None and time.stop <= calendar.now and day_part(calendar, time):
+    if (
+        word == "earlier"
+        and time.stop is not None
+        and time.stop <= calendar.now
+        and day_part(calendar, time)
+    ):
         return time  # "earlier this morning", in the afternoon
-    days = calendar.days(time.window) if time.window.stop is not None and time.window.stop <= calendar.now else None
-    if word != "so far" and days is not None and (days.stop - days.first).days >= 3:  # "earlier last week"
+    days = (
+        calendar.days(time.window)
+        if time.window.stop is not None and time.window.stop <= calendar.now
+        else None
+    )
+    # "earlier last week"
+    if word != "so far" and days is not None and (days.stop - days.first).days >= 3:
         return whole_days(cursor, _third(days, 0 if word == "earlier" else 2))
     if word != "later":
         return _until_now(cursor, time)
@@ -371,7 +438,9 @@ def _until_now(cursor: Cursor, time: ParsedTime) -> ParsedTime | None:
 
 
 def _neighbour(cursor: Cursor) -> ParsedTime | None:
-    """Read the day before yesterday, the weekend before last, two weeks after 7 May, the Friday before 15 July."""
+    """Read the day before yesterday, the weekend before last, two weeks after 7 May, the Friday
+    before 15 July.
+    """
     cursor.take("the")
     return first_fitting(
         cursor,
@@ -413,21 +482,31 @@ def _day_in(cursor: Cursor) -> ParsedTime | None:
 
 
 def _leading_up_to(cursor: Cursor) -> ParsedTime | None:
-    """Read the days leading up to 5 October: seven days, four weeks or three months in the plural."""
+    """Read the days leading up to 5 October: seven days, four weeks or three months in
+    the plural.
+    """
     unit = cursor.unit()
     plural = unit is not None and cursor.last().text.endswith("s")
-    time = by_the_calendar(cursor) if unit is not None and cursor.take("leading up to", "running up to") else None
+    time = (
+        by_the_calendar(cursor)
+        if unit is not None and cursor.take("leading up to", "running up to")
+        else None
+    )
     if unit is None or time is None or unit in CLOCK:
         return None
     count = {"day": 7, "week": 4, "month": 3}.get(unit, 1) if plural else 1
     stop = cursor.calendar.at(first_day(cursor, time))
-    return ParsedTime(window=Window(start=cursor.calendar.shift(stop, -Duration.of(count, unit)), stop=stop))
+    return ParsedTime(
+        window=Window(start=cursor.calendar.shift(stop, -Duration.of(count, unit)), stop=stop)
+    )
 
 
 def _night_before_last(cursor: Cursor) -> ParsedTime | None:
     if not cursor.take("night before last"):
         return None
-    return ParsedTime(window=cursor.calendar.hours(cursor.calendar.today - 2 * ONE_DAY, *PARTS["night"]))
+    return ParsedTime(
+        window=cursor.calendar.hours(cursor.calendar.today - 2 * ONE_DAY, *PARTS["night"])
+    )
 
 
 def _weekdays_of(cursor: Cursor) -> ParsedTime | None:
@@ -437,21 +516,37 @@ def _weekdays_of(cursor: Cursor) -> ParsedTime | None:
     cursor.take("of", "in")
     time = by_the_calendar(cursor)
     days = None if time is None else cursor.calendar.days(time.window)
-    monday = None if days is None or (days.stop - days.first).days != 7 else earliest_from(Weekly(0), days.first)
-    return None if monday is None else whole_days(cursor, Days(monday.first, monday.first + 5 * ONE_DAY))
+    monday = (
+        None
+        if days is None or (days.stop - days.first).days != 7
+        else earliest_from(Weekly(0), days.first)
+    )
+    return (
+        None
+        if monday is None
+        else whole_days(cursor, Days(monday.first, monday.first + 5 * ONE_DAY))
+    )
 
 
 def _week_of(cursor: Cursor) -> ParsedTime | None:
     unit = cursor.unit()
-    of = cursor.take("of", "beginning", "starting", "commencing") if unit in ("week", "weekend") else ""
+    of = (
+        cursor.take("of", "beginning", "starting", "commencing")
+        if unit in ("week", "weekend")
+        else ""
+    )
     day = _one_day(cursor, by_the_calendar(cursor)) if of else None
-    return None if unit is None or day is None else whole_days(cursor, cursor.calendar.unit(unit, day))
+    return (
+        None if unit is None or day is None else whole_days(cursor, cursor.calendar.unit(unit, day))
+    )
 
 
 def _unit_beside(cursor: Cursor) -> ParsedTime | None:
     many = amount(cursor) or Amount(1)
     unit = cursor.unit()
-    side = cursor.take("before", "prior to", "after") if unit is not None and unit not in CLOCK else ""
+    side = (
+        cursor.take("before", "prior to", "after") if unit is not None and unit not in CLOCK else ""
+    )
     if unit is None or not side:
         return None
     if cursor.at_end and not cursor.in_sentence and side == "before":  # "the week before"
@@ -466,7 +561,11 @@ def _unit_beside(cursor: Cursor) -> ParsedTime | None:
 
 def _bare_step_unit(cursor: Cursor, unit: Unit) -> ParsedTime | None:
     step = cursor.lookup({"last": -1, "next": 1})
-    return None if step is None else whole_days(cursor, cursor.calendar.unit(unit, cursor.calendar.today, step))
+    return (
+        None
+        if step is None
+        else whole_days(cursor, cursor.calendar.unit(unit, cursor.calendar.today, step))
+    )
 
 
 def _weekday_beside(cursor: Cursor) -> ParsedTime | None:

@@ -1,7 +1,8 @@
 """When a statement holds, by its own words: "since May", "until Friday", "from 2021 to 2023".
 
-Precision comes first. What is not surely a span of validity is left alone: "since" that gives a reason, weekdays that come every
-week, hours, deadlines, questions, texts of many sentences. docs/why/times.md has the rules and what they were tried on.
+Precision comes first. What is not surely a span of validity is left alone: "since" that gives a
+reason, weekdays that come every week, hours, deadlines, questions, texts of many sentences.
+docs/why/times.md has the rules and what they were tried on.
 """
 
 from __future__ import annotations
@@ -12,7 +13,18 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from ..base.types import Window
-from .calendar import CLOCK, ONE_DAY, Calendar, Cycle, Duration, Feast, Weekly, Yearly, earliest_from, latest_begun
+from .calendar import (
+    CLOCK,
+    ONE_DAY,
+    Calendar,
+    Cycle,
+    Duration,
+    Feast,
+    Weekly,
+    Yearly,
+    earliest_from,
+    latest_begun,
+)
 from .cursor import Cursor, ParsedTime, first_day, first_fitting, whole_days
 from .lengths import length
 from .relative import now, relative
@@ -24,8 +36,8 @@ MOST_LETTERS = 500
 
 _SINCE = ("ever since", "since")
 _FROM = (
-    "starting from", "starting on", "starting in", "starting", "beginning on", "beginning in", "beginning", "as from", "as of",
-    "effective from", "effective as of", "effective",
+    "starting from", "starting on", "starting in", "starting", "beginning on", "beginning in",
+    "beginning", "as from", "as of", "effective from", "effective as of", "effective",
 )  # fmt: skip
 _UNTIL = ("up until", "until", "till", "through")
 _TO = ("to", "until", "till", "through", "\u2013", "-")
@@ -34,30 +46,34 @@ _OPENING = re.compile(r"\b(?:" + "|".join(sorted(_OPENERS)) + r")\b", re.IGNOREC
 _ENDS = ("the end of", "end of", "the close of")
 _BEGINNINGS = ("the beginning of", "the start of", "beginning of", "start of")
 
-# What may follow a span inside a sentence, beside a sign and a name: the clause that it belongs to. Whatever else follows
-# ("since Monday is", "since 2000 people", "since June left") makes something else of it.
+# What may follow a span inside a sentence, beside a sign and a name: the clause that it belongs to.
+# Whatever else follows ("since Monday is", "since 2000 people", "since June left") makes something
+# else of it.
 _FOLLOWED_BY = frozenset(
     {
-        "i", "you", "he", "she", "it", "we", "they", "my", "your", "his", "her", "its", "our", "their", "the", "a", "an", "this",
-        "these", "there", "here", "and", "but", "or", "so", "because", "when", "while", "as", "at", "in", "on", "with", "for",
-        "after", "before", "only", "please", "due", "inclusive", "included", "nobody", "everybody", "everyone", "all",
-        "no", "to", "by", "then", "though", "where", "who", "which", "unless", "if", "i'm", "we're", "ill", "too", "already",
-        "instead",
+        "i", "you", "he", "she", "it", "we", "they", "my", "your", "his", "her", "its", "our",
+        "their", "the", "a", "an", "this", "these", "there", "here", "and", "but", "or", "so",
+        "because", "when", "while", "as", "at", "in", "on", "with", "for", "after", "before",
+        "only", "please", "due", "inclusive", "included", "nobody", "everybody", "everyone", "all",
+        "no", "to", "by", "then", "though", "where", "who", "which", "unless", "if", "i'm", "we're",
+        "ill", "too", "already", "instead",
     }
 )  # fmt: skip
-# Before "until" and "through": what waits for a time, counts to it or moves through it says nothing of how long something holds.
+# Before "until" and "through": what waits for a time, counts to it or moves through it says nothing
+# of how long something holds.
 _NOT_BEFORE_UNTIL = frozenset(
     {
-        "not", "n't", "long", "down", "counting", "sleeps", "halfway", "half", "midway", "partway", "part", "way", "right", "go",
-        "goes", "going", "went", "get", "got", "getting", "look", "looked", "read", "mid", "left", "you", "goodbye", "bye", "back",
+        "not", "n't", "long", "down", "counting", "sleeps", "halfway", "half", "midway", "partway",
+        "part", "way", "right", "go", "goes", "going", "went", "get", "got", "getting", "look",
+        "looked", "read", "mid", "left", "you", "goodbye", "bye", "back",
     }
 )  # fmt: skip
 # Anywhere before "until": what is put off happens then.
 _PUT_OFF = frozenset(
     {
-        "postponed", "postpone", "postponing", "delayed", "delay", "deferred", "defer", "pushed", "push", "rescheduled",
-        "reschedule", "adjourned", "moved", "move", "wait", "waits", "waited", "waiting", "countdown", "remind", "snooze",
-        "save", "saved",
+        "postponed", "postpone", "postponing", "delayed", "delay", "deferred", "defer", "pushed",
+        "push", "rescheduled", "reschedule", "adjourned", "moved", "move", "wait", "waits",
+        "waited", "waiting", "countdown", "remind", "snooze", "save", "saved",
     }
 )  # fmt: skip
 _NOT_BEFORE_STARTING = frozenset(
@@ -84,37 +100,57 @@ _NOT_BEFORE_STARTING = frozenset(
 )
 _NOT_BEFORE_FROM = frozenset(
     {
-        "grew", "grow", "grows", "rose", "rise", "rises", "increased", "increase", "fell", "dropped", "went", "go", "goes",
-        "ranges", "ranging", "range", "changed", "moved", "improved", "jumped", "email", "letter", "photo", "photos", "data",
-        "report", "news", "back", "mail", "message", "different", "far", "away", "quote", "song", "version",
+        "grew", "grow", "grows", "rose", "rise", "rises", "increased", "increase", "fell",
+        "dropped", "went", "go", "goes", "ranges", "ranging", "range", "changed", "moved",
+        "improved", "jumped", "email", "letter", "photo", "photos", "data", "report", "news",
+        "back", "mail", "message", "different", "far", "away", "quote", "song", "version",
     }
 )  # fmt: skip
 _PAST = frozenset(
     {
-        "was", "were", "wasn", "weren", "had", "hadn", "did", "didn", "used", "went", "held", "ran", "kept", "taught", "spent",
-        "slept", "led", "grew", "drove", "wrote", "sang", "knew", "thought", "felt", "paid", "sat", "stood", "sold", "built",
+        "was", "were", "wasn", "weren", "had", "hadn", "did", "didn", "used", "went", "held", "ran",
+        "kept", "taught", "spent", "slept", "led", "grew", "drove", "wrote", "sang", "knew",
+        "thought", "felt", "paid", "sat", "stood", "sold", "built",
     }
 )  # fmt: skip
 _PRESENT = frozenset(
     {
-        "am", "is", "are", "isn", "aren", "m", "re", "ll", "ve", "will", "won", "shall", "have", "has", "haven", "hasn", "can",
-        "does", "doesn", "do", "don", "must", "should", "keep", "stay", "live", "work", "lives", "works", "stays",
+        "am", "is", "are", "isn", "aren", "m", "re", "ll", "ve", "will", "won", "shall", "have",
+        "has", "haven", "hasn", "can", "does", "doesn", "do", "don", "must", "should", "keep",
+        "stay", "live", "work", "lives", "works", "stays",
     }
 )  # fmt: skip
 _NO_PAST = frozenset(
-    {"need", "feed", "speed", "bed", "red", "indeed", "breed", "seed", "shed", "wed", "hundred", "agreed", "ted"}
+    {
+        "need",
+        "feed",
+        "speed",
+        "bed",
+        "red",
+        "indeed",
+        "breed",
+        "seed",
+        "shed",
+        "wed",
+        "hundred",
+        "agreed",
+        "ted",
+    }
 )
-# What was done before a time that it sets: "we booked a flat from 25 July to 8 August" tells of a July to come.
+# What was done before a time that it sets: "we booked a flat from 25 July to 8 August" tells of a
+# July to come.
 _SETS_A_TIME = frozenset(
     {
-        "booked", "reserved", "planned", "scheduled", "arranged", "decided", "invited", "promised", "offered", "granted",
-        "approved", "confirmed", "registered", "enrolled", "extended", "prolonged", "renewed", "announced", "expected", "requested",
+        "booked", "reserved", "planned", "scheduled", "arranged", "decided", "invited", "promised",
+        "offered", "granted", "approved", "confirmed", "registered", "enrolled", "extended",
+        "prolonged", "renewed", "announced", "expected", "requested",
     }
 )  # fmt: skip
 _ASKING = frozenset(
     {
-        "who", "what", "when", "where", "why", "how", "which", "whose", "is", "are", "was", "were", "do", "does", "did", "can",
-        "could", "will", "would", "should", "has", "have", "had", "if", "suppose", "imagine", "am",
+        "who", "what", "when", "where", "why", "how", "which", "whose", "is", "are", "was", "were",
+        "do", "does", "did", "can", "could", "will", "would", "should", "has", "have", "had", "if",
+        "suppose", "imagine", "am",
     }
 )  # fmt: skip
 _YEAR = re.compile(r"\b\d{4}\b")
@@ -131,11 +167,16 @@ class Validity:
 
 
 def find_validity(text: str, calendar: Callable[[], Calendar]) -> Validity | None:
-    """When a text holds that was said at the calendar's now; None unless it says so once, and clearly.
+    """When a text holds that was said at the calendar's now; None unless it says so once, and
+    clearly.
 
     The calendar is only asked for where the text may name a time.
     """
-    if len(text) > MOST_LETTERS or not _OPENING.search(text) or not may_name_a_time(text, digits=ANY_DIGIT):
+    if (
+        len(text) > MOST_LETTERS
+        or not _OPENING.search(text)
+        or not may_name_a_time(text, digits=ANY_DIGIT)
+    ):
         return None
     sentences = _sentences(text)
     if not sentences or len(sentences) > MOST_SENTENCES or sentences[-1].rstrip().endswith("?"):
@@ -146,7 +187,9 @@ def find_validity(text: str, calendar: Callable[[], Calendar]) -> Validity | Non
 
 
 def read_validity(text: str, calendar: Calendar) -> Window | None:
-    """A text that is a span of validity and nothing else, such as "until Friday"; None where it is something else."""
+    """A text that is a span of validity and nothing else, such as "until Friday"; None where it is
+    something else.
+    """
     words = tokens(text.strip().rstrip("."))
     if not words:
         return None
@@ -184,8 +227,13 @@ def _spans(sentence: str, calendar: Calendar) -> Iterator[Validity]:
         except (ValueError, OverflowError):
             continue
         if window is None and word.text == "from":
-            end = place + _length_of_both_ends(reach, calendar)  # of "from October until March" no part is a span
-        if window is None or not _may_follow(words, place + cursor.place) or "\u2019" in _last(sentence, cursor):
+            # of "from October until March" no part is a span
+            end = place + _length_of_both_ends(reach, calendar)
+        if (
+            window is None
+            or not _may_follow(words, place + cursor.place)
+            or "\u2019" in _last(sentence, cursor)
+        ):
             continue  # "since Friday's meeting"
         if not past and window.start is None and cursor.last().text == "now":
             continue  # "we have earned 450 until now" counts, and ends nothing
@@ -196,30 +244,46 @@ def _spans(sentence: str, calendar: Calendar) -> Iterator[Validity]:
 
 
 def _lacks_a_year(cursor: Cursor, written: str) -> bool:
-    """True if a span that was read has a date that comes every year, and no year: "open until 31 March" may be of each."""
+    """True if a span that was read has a date that comes every year, and no year: "open until 31
+    March" may be of each.
+    """
     read = [time for time, end in cursor.times.values() if time is not None and end <= cursor.place]
-    return any(isinstance(time.cycle, Yearly | Feast) for time in read) and not _YEAR.search(written)
+    return any(isinstance(time.cycle, Yearly | Feast) for time in read) and not _YEAR.search(
+        written
+    )
 
 
 def _length_of_both_ends(words: Sequence[Token], calendar: Calendar) -> int:
-    """The number of words of "from", a time, "until" and a time; 0 where they are something else."""
+    """The number of words of "from", a time, "until" and a time; 0 where they are
+    something else.
+    """
     cursor = Cursor(words, calendar=calendar, in_sentence=True)
     try:
-        both = cursor.take("from") and _endpoint(cursor, "from") and cursor.take(*_TO) and _endpoint(cursor, "until")
+        both = (
+            cursor.take("from")
+            and _endpoint(cursor, "from")
+            and cursor.take(*_TO)
+            and _endpoint(cursor, "until")
+        )
     except (ValueError, OverflowError):
         return 0
     return cursor.place if both else 0
 
 
 def _is_past(words: Sequence[Token]) -> bool:
-    """True if a sentence tells of the past: "I lived there until May" is over, "I live there until May" is not.
+    """True if a sentence tells of the past: "I lived there until May" is over, "I live there until
+    May" is not.
 
     Nor is what only sets a time: "we booked it until May".
     """
     texts = {word.text for word in words}
-    if texts & _PRESENT or any(word.raw.lower().endswith(("'ll", "'ve", "'m", "'re")) for word in words):
+    if texts & _PRESENT or any(
+        word.raw.lower().endswith(("'ll", "'ve", "'m", "'re")) for word in words
+    ):
         return False
-    ended = {text for text in texts if len(text) > 3 and text.endswith("ed")} - _NO_PAST - _SETS_A_TIME
+    ended = (
+        {text for text in texts if len(text) > 3 and text.endswith("ed")} - _NO_PAST - _SETS_A_TIME
+    )
     return bool(ended or texts & _PAST)
 
 
@@ -268,7 +332,9 @@ def _span(cursor: Cursor, *, past: bool) -> Window | None:
 
 
 def _window(start: datetime | None, stop: datetime | None) -> Window | None:
-    if (start is None and stop is None) or (start is not None and stop is not None and start >= stop):
+    if (start is None and stop is None) or (
+        start is not None and stop is not None and start >= stop
+    ):
         return None
     return Window(start=start, stop=stop)
 
@@ -289,18 +355,28 @@ def _for_the_next(cursor: Cursor, *, past: bool) -> Window | None:
     if span is not None:
         return _window(calendar.now, calendar.shift(calendar.now, span.duration))
     unit = cursor.unit()
-    return None if unit is None else _window(calendar.now, calendar.shift(calendar.now, Duration.of(1, unit)))
+    return (
+        None
+        if unit is None
+        else _window(calendar.now, calendar.shift(calendar.now, Duration.of(1, unit)))
+    )
 
 
 def _from_to(cursor: Cursor, *, past: bool) -> Window | None:
-    """Read "from 2021 to 2023", "from 3 May until 10 June". What comes every week or every year is no span."""
+    """Read "from 2021 to 2023", "from 3 May until 10 June". What comes every week or every year is
+    no span.
+    """
     if not cursor.take("from", *_FROM):
         return None
     left = _endpoint(cursor, "from")
     if left is None or not cursor.take(*_TO):
         return None
     right = _endpoint(cursor, "until")
-    if right is None or isinstance(left.cycle, Weekly) or (_is_month(left.cycle) and _is_month(right.cycle)):
+    if (
+        right is None
+        or isinstance(left.cycle, Weekly)
+        or (_is_month(left.cycle) and _is_month(right.cycle))
+    ):
         return None
     calendar = cursor.calendar
     if left.cycle is not None and right.cycle is not None:
@@ -324,13 +400,18 @@ def _from_to(cursor: Cursor, *, past: bool) -> Window | None:
 def _from_on(cursor: Cursor, *, past: bool) -> Window | None:
     """Read "as of June", "starting next week", "from Monday on", perhaps with an end."""
     opener = cursor.take(*_FROM, "from")
-    if not opener or (past and opener.startswith("as")):  # "as of June the price was ..." measures once
+    # "as of June the price was ..." measures once
+    if not opener or (past and opener.startswith("as")):
         return None
     time = _endpoint(cursor, opener)
     if time is None or (opener == "from" and not cursor.take("onwards", "onward", "forward", "on")):
         return None
     start = _resolved(cursor, time, past=past)
-    return None if start is None or start.start is None else _window(start.start, _ceiling(cursor, past=past))
+    return (
+        None
+        if start is None or start.start is None
+        else _window(start.start, _ceiling(cursor, past=past))
+    )
 
 
 def _since(cursor: Cursor, *, past: bool) -> Window | None:
@@ -348,7 +429,11 @@ def _until(cursor: Cursor, *, past: bool) -> Window | None:
     resolved = None if time is None else _resolved(cursor, time, past=past)
     if resolved is None or resolved.stop is None:
         return None
-    if time is not None and isinstance(time.cycle, Weekly) and resolved.stop == _tomorrow(cursor.calendar):
+    if (
+        time is not None
+        and isinstance(time.cycle, Weekly)
+        and resolved.stop == _tomorrow(cursor.calendar)
+    ):
         return None  # "until Friday", said on a Friday: in some hours, or in a week
     if not past and resolved.stop <= cursor.calendar.now and not cursor.has_digits(place):
         return None  # the past one of a time that repeats, such as "mid January"
@@ -356,7 +441,9 @@ def _until(cursor: Cursor, *, past: bool) -> Window | None:
 
 
 def _without_days_after(calendar: Calendar, time: ParsedTime | None, stop: datetime) -> datetime:
-    """The end of a time as of a feast that has days after the one with its name: of Christmas the end of the 25th."""
+    """The end of a time as of a feast that has days after the one with its name: of Christmas the
+    end of the 25th.
+    """
     if time is None or not isinstance(time.cycle, Feast) or not time.cycle.after:
         return stop
     return calendar.at(calendar.day(stop) - time.cycle.after * ONE_DAY)
@@ -375,7 +462,9 @@ def _ceiling(cursor: Cursor, *, past: bool) -> datetime | None:
     if resolved is None:
         cursor.place = place
         return None
-    return None if resolved.stop is None else _without_days_after(cursor.calendar, time, resolved.stop)
+    return (
+        None if resolved.stop is None else _without_days_after(cursor.calendar, time, resolved.stop)
+    )
 
 
 def _endpoint(cursor: Cursor, word: str) -> ParsedTime | None:
@@ -385,8 +474,12 @@ def _endpoint(cursor: Cursor, word: str) -> ParsedTime | None:
     if cursor.take(*_BEGINNINGS):
         return first_fitting(cursor, _the_unit, relative)
     time = first_fitting(cursor, now, relative)
-    usual = {"since": ("since",), "until": ("until", "since", "by")}.get(word, ("from", "since", "in", "on"))
-    return time if time is not None and (time.after is None or any(map(time.plain, usual))) else None
+    usual = {"since": ("since",), "until": ("until", "since", "by")}.get(
+        word, ("from", "since", "in", "on")
+    )
+    return (
+        time if time is not None and (time.after is None or any(map(time.plain, usual))) else None
+    )
 
 
 def _the_unit(cursor: Cursor) -> ParsedTime | None:
@@ -398,7 +491,9 @@ def _the_unit(cursor: Cursor) -> ParsedTime | None:
 
 
 def _resolved(cursor: Cursor, time: ParsedTime, *, past: bool) -> ParsedTime | None:
-    """The repetition that is meant of a time that repeats: the one that is not over yet, or of the past the latest."""
+    """The repetition that is meant of a time that repeats: the one that is not over yet, or of the
+    past the latest.
+    """
     if time.cycle is None or past:
         return time
     today = cursor.calendar.today

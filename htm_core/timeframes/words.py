@@ -14,7 +14,9 @@ Kind = Literal["word", "number", "ordinal", "iso", "duration", "sign"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Token:
-    """A word, number or sign: `text` in lower case, `raw` as written, and its place in the whole text."""
+    """A word, number or sign: `text` in lower case, `raw` as written, and its place in the whole
+    text.
+    """
 
     kind: Kind
     text: str
@@ -80,16 +82,23 @@ _UNIT_NAMES: dict[Unit, str] = {
 }
 FORTNIGHTS = ("fortnight", "fortnights")  # two weeks
 UNITS = {name: unit for unit, names in _UNIT_NAMES.items() for name in names.split()}
-_ONES = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen"
+_ONES = (
+    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
+    "sixteen seventeen"
+)
 _TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
-NUMBERS = {word: number for number, word in enumerate(f"{_ONES} eighteen nineteen".split(), start=1)}
+NUMBERS = {
+    word: number for number, word in enumerate(f"{_ONES} eighteen nineteen".split(), start=1)
+}
 TENS = {word: 10 * number for number, word in enumerate(_TENS.split(), start=2)}
 NUMBERS |= TENS
 _RANKS = "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"
 ORDINALS = {word: number for number, word in enumerate(_RANKS.split(), start=1)}
 MANY = {"dozen": 12, "hundred": 100}
 FEW = 3
-WEEKDAYS_IN_PLURAL = {f"{name}s": number for name, number in WEEKDAYS.items() if name.endswith("day")}
+WEEKDAYS_IN_PLURAL = {
+    f"{name}s": number for name, number in WEEKDAYS.items() if name.endswith("day")
+}
 # "the nineties", and "1990s" or "90s" in digits
 DECADES = {word[:-1] + "ies": number for word, number in TENS.items()}
 DECADE_IN_DIGITS = re.compile(r"(?:1[0-9]|20)?[0-9]0s")
@@ -109,15 +118,24 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-_ABBREVIATIONS = frozenset({*MONTH_NAMES, *WEEKDAYS} - {"march", "april", "may", "june", "july", "august"})
+_ABBREVIATIONS = frozenset(
+    {*MONTH_NAMES, *WEEKDAYS} - {"march", "april", "may", "june", "july", "august"}
+)
 _COMPACT = re.compile(r"([0-9]+)([a-z]+)")
 
 
 def tokens(text: str) -> list[Token]:
-    """Split a text into words, numbers, dates and signs; spaces, a possessive 's and the dot of "Jan." are dropped."""
+    """Split a text into words, numbers, dates and signs; spaces, a possessive 's and the dot of
+    "Jan." are dropped.
+    """
     pieces: list[Token] = []
     for match in _TOKEN.finditer(text):
-        if match.group() == "." and pieces and pieces[-1].stop == match.start() and pieces[-1].text in _ABBREVIATIONS:
+        if (
+            match.group() == "."
+            and pieces
+            and pieces[-1].stop == match.start()
+            and pieces[-1].text in _ABBREVIATIONS
+        ):
             pieces[-1] = _dotted(pieces[-1])
         elif match.lastgroup == "meridiem":
             pieces.append(_made("word", f"{match.group()[0]}m", match.start(), match.end()))
@@ -137,7 +155,9 @@ def _with_thousands(text: str, pieces: list[Token]) -> list[Token]:
         if end > place + 1 and end < len(pieces) and pieces[end].text in UNITS:
             digits = "".join(token.text for token in pieces[place:end] if token.kind == "number")
             start, stop = pieces[place].start, pieces[end - 1].stop
-            joined.append(Token(kind="number", text=digits, raw=text[start:stop], start=start, stop=stop))
+            joined.append(
+                Token(kind="number", text=digits, raw=text[start:stop], start=start, stop=stop)
+            )
             place = end
         else:
             joined.append(pieces[place])
@@ -146,7 +166,9 @@ def _with_thousands(text: str, pieces: list[Token]) -> list[Token]:
 
 
 def _end_of_thousands(text: str, pieces: list[Token], place: int) -> int:
-    """Where a number that is written in groups of three digits ends; the groups are joined by one sign throughout."""
+    """Where a number that is written in groups of three digits ends; the groups are joined by one
+    sign throughout.
+    """
     first = pieces[place]
     end = place + 1
     if first.kind != "number" or len(first.text) > 3 or first.text[0] == "0":
@@ -157,25 +179,39 @@ def _end_of_thousands(text: str, pieces: list[Token], place: int) -> int:
     while end + comma < len(pieces):
         group = pieces[end + comma]
         between = text[pieces[end - 1].stop : group.start]
-        if group.kind != "number" or len(group.text) != 3 or not (between == "," if comma else between.isspace()):
+        if (
+            group.kind != "number"
+            or len(group.text) != 3
+            or not (between == "," if comma else between.isspace())
+        ):
             break
         end += 1 + comma
     return end
 
 
 def _dotted(token: Token) -> Token:
-    return Token(kind=token.kind, text=token.text, raw=token.raw, start=token.start, stop=token.stop + 1)
+    return Token(
+        kind=token.kind, text=token.text, raw=token.raw, start=token.start, stop=token.stop + 1
+    )
 
 
 def _token(match: re.Match[str], kind: Kind) -> Token:
-    return Token(kind=kind, text=match.group().lower(), raw=match.group(), start=match.start(), stop=match.end())
+    return Token(
+        kind=kind,
+        text=match.group().lower(),
+        raw=match.group(),
+        start=match.start(),
+        stop=match.end(),
+    )
 
 
 def _words(match: re.Match[str]) -> Iterator[Token]:
     raw = re.sub(r"['\u2019][sS]$", "", match.group())
     compact = _COMPACT.fullmatch(raw.lower())
     if compact is None:
-        yield _made("number" if raw.isascii() and raw.isdigit() else "word", raw, match.start(), match.end())
+        yield _made(
+            "number" if raw.isascii() and raw.isdigit() else "word", raw, match.start(), match.end()
+        )
     elif compact[2] in ("st", "nd", "rd", "th"):
         yield _made("ordinal", compact[1], match.start(), match.end())
     elif compact[2] in UNITS or compact[2] in ("am", "pm"):  # "24h" and "3pm" are two words

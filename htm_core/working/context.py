@@ -1,7 +1,8 @@
-"""The context: the text of working memory that a model is given, in an order, within a budget of tokens.
+"""The context: the text of working memory that a model is given, in an order, within a budget of
+tokens.
 
-What was said in conversations is written as a transcript: the messages of a session together, in order of time, each change of
-day or speaker with a label.
+What was said in conversations is written as a transcript: the messages of a session together, in
+order of time, each change of day or speaker with a label.
 """
 
 from __future__ import annotations
@@ -25,20 +26,30 @@ ORDERS: dict[str, Order] = {
     "important": lambda item, _: item.importance,
     "frequent": lambda item, _: item.access_count,
     "balanced": lambda item, now: item.importance / (1.0 + hours_since(item.added_at, now)),
-    "balanced:access": lambda item, now: log1p(item.access_count) / (1.0 + hours_since(item.accessed_at, now)),
+    "balanced:access": lambda item, now: (
+        log1p(item.access_count) / (1.0 + hours_since(item.accessed_at, now))
+    ),
 }
 
-# Joining texts often saves tokens (a full stop and a line break are one token), as a sample of at most so many texts tells. The
-# saved room is filled at most so often, and not when it is less than this share of the budget: each round counts the whole text.
+# Joining texts often saves tokens (a full stop and a line break are one token), as a sample of at
+# most so many texts tells. The saved room is filled at most so often, and not when it is less than
+# this share of the budget: each round counts the whole text.
 SAMPLE = 64
 ROUNDS = 4
 SPARE = 0.01
-FEWER = 0.95  # labels are estimated once more where they leave room for less than this share of the items
-NEAR = 0.02  # an excess of up to this share is a matter of the last few items, not of sizes that are wrong
+# labels are estimated once more where they leave room for less than this share of the items
+FEWER = 0.95
+# an excess of up to this share is a matter of the last few items, not of sizes that are wrong
+NEAR = 0.02
 
-# A line of a text that would look like a label of the transcript: a square bracket, after nothing that can be seen.
-# What a person did not say, whoever has passed it on.
-_ELSEWHERE = {"web": "from a page", "file": "from a file", "tool": "from a tool", "import": "imported"}
+# A line of a text that would look like a label of the transcript: a square bracket, after nothing
+# that can be seen. What a person did not say, whoever has passed it on.
+_ELSEWHERE = {
+    "web": "from a page",
+    "file": "from a file",
+    "tool": "from a tool",
+    "import": "imported",
+}
 _LIKE_A_LABEL = re.compile(
     "(^|\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029])(?=[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f\u00ad\u061c\u200b-\u200f\u202a-\u202e"
     "\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e0fff]*\\[)"
@@ -56,17 +67,20 @@ def assemble(
     transcript: bool = False,
     timezone: tzinfo = UTC,
 ) -> Context:
-    """Join as many items as the budget holds, highest first; an item that does not fit is left out, smaller ones follow.
+    """Join as many items as the budget holds, highest first; an item that does not fit is left out,
+    smaller ones follow.
 
-    `order` is "recent", "important", "frequent", "balanced" (importance / (1 + hours since added)), "balanced:access"
-    (ln(1 + access_count) / (1 + hours since access)) or a callable (item, now) -> score; among equals the last accessed
-    comes first, then the last added. The text is counted as a whole, with its separators, so `count(text) <= budget`
-    holds exactly, whatever the tokenizer does where texts meet. Without a budget all items are joined. Cost: O(n log n),
-    and a few counts of the text, not one per item. An unknown order, a negative or fractional budget, and a callable
+    `order` is "recent", "important", "frequent", "balanced" (importance / (1 + hours since added)),
+    "balanced:access" (ln(1 + access_count) / (1 + hours since access)) or a callable (item, now) ->
+    score; among equals the last accessed comes first, then the last added. The text is counted as a
+    whole, with its separators, so `count(text) <= budget` holds exactly, whatever the tokenizer
+    does where texts meet. Without a budget all items are joined. Cost: O(n log n), and a few counts
+    of the text, not one per item. An unknown order, a negative or fractional budget, and a callable
     that returns no number raise `InvalidInput`.
 
-    With `transcript` the items of a conversation stand together, where its best item stands, in order of time, and labels say
-    who spoke and on which day in `timezone`. Labels count. A line of a text that begins like a label is indented.
+    With `transcript` the items of a conversation stand together, where its best item stands, in
+    order of time, and labels say who spoke and on which day in `timezone`. Labels count. A line of
+    a text that begins like a label is indented.
     """
     room = None if budget is None else check_budget(budget, least=0)
     best = ranked(items, order=order, now=check_epoch_seconds(now))
@@ -81,9 +95,14 @@ def assemble(
 
 
 def ranked(items: Sequence[Item], *, order: str | Order, now: float) -> list[Item]:
-    """Sort items by an order, highest first; among equals the last accessed, then the last added, then by id."""
+    """Sort items by an order, highest first; among equals the last accessed, then the last added,
+    then by id.
+    """
     score = ordering(order)
-    keys = [(-checked_score(score, item, now), -item.accessed_at, -item.added_at, item.id) for item in items]
+    keys = [
+        (-checked_score(score, item, now), -item.accessed_at, -item.added_at, item.id)
+        for item in items
+    ]
     return [items[at] for at in sorted(range(len(items)), key=keys.__getitem__)]
 
 
@@ -130,11 +149,15 @@ class _Transcript(_Layout):
         # A bracket is looked for first: most texts have none.
         labelled = any(self._speakers)
         self._contents = [
-            _LIKE_A_LABEL.sub(r"\1  ", item.content) if labelled and "[" in item.content else item.content
+            _LIKE_A_LABEL.sub(r"\1  ", item.content)
+            if labelled and "[" in item.content
+            else item.content
             for item in best
         ]
         self._days = [
-            None if item.said_at is None else datetime.fromtimestamp(item.said_at, timezone).date().isoformat()
+            None
+            if item.said_at is None
+            else datetime.fromtimestamp(item.said_at, timezone).date().isoformat()
             for item in best
         ]
         in_time = sorted(range(len(best)), key=self._when)
@@ -158,7 +181,9 @@ class _Transcript(_Layout):
         return ordered
 
     def texts(self, chosen: Sequence[int]) -> list[str]:
-        """Each with a label where day or speaker changes. Nothing is labelled before the first message."""
+        """Each with a label where day or speaker changes. Nothing is labelled before the first
+        message.
+        """
         contents = self._contents
         return [shown + contents[at] for shown, at in self._labelled(chosen)]
 
@@ -167,13 +192,18 @@ class _Transcript(_Layout):
         labels = [shown for shown, _ in self._labelled(likely) if shown]
         spoken = sum(self._speakers[at] is not None for at in likely)
         # Rounded up to a quarter: with too low an estimate the text is counted once more.
-        mean = ceil(4 * count_tokens(count, "".join(labels)) / spoken) / 4 if labels and spoken else 0.0
+        mean = (
+            ceil(4 * count_tokens(count, "".join(labels)) / spoken) / 4
+            if labels and spoken
+            else 0.0
+        )
         return [0.0 if speaker is None else mean for speaker in self._speakers]
 
     def _labelled(self, chosen: Sequence[int]) -> list[tuple[str, int]]:
         """Chosen ranks in the order of the text, each with its label or an empty one."""
         days, speakers = self._days, self._speakers
-        last: tuple[str | None, str | None] = (None, None)  # the day and the speaker that the last label named
+        # the day and the speaker that the last label named
+        last: tuple[str | None, str | None] = (None, None)
         labelled = []
         for at in self.arranged(chosen):
             named, text = (days[at], speakers[at]), ""
@@ -190,23 +220,30 @@ class _Transcript(_Layout):
 
 
 def _said(item: Item) -> tuple[str | None, str | None]:
-    """The name and role of who said something; of what came from elsewhere, where that is, whoever has passed it on."""
+    """The name and role of who said something; of what came from elsewhere, where that is, whoever
+    has passed it on.
+    """
     from_elsewhere = None if item.role == item.source else _ELSEWHERE.get(item.source or "")
     return (item.name, item.role) if from_elsewhere is None else (None, from_elsewhere)
 
 
 def _speaker(name: str | None, role: str | None) -> str | None:
-    """Who said something, as a label shows it: on one line, and without a bracket that could end the label."""
+    """Who said something, as a label shows it: on one line, and without a bracket that could end
+    the label.
+    """
     return label(speaker(name, role) or "") or None
 
 
 class _Selection:
     """Ranked items, the ranks that are chosen, their text and its tokens."""
 
-    def __init__(self, best: Sequence[Item], *, count: TokenCounter, separator: str, layout: _Layout) -> None:
+    def __init__(
+        self, best: Sequence[Item], *, count: TokenCounter, separator: str, layout: _Layout
+    ) -> None:
         self.chosen: list[int] = []
         self.text = ""
-        self.tokens = 0  # an empty selection is 0 tokens, also where a tokenizer adds some to every text
+        # an empty selection is 0 tokens, also where a tokenizer adds some to every text
+        self.tokens = 0
         self._best = best
         self._separator = separator
         self._count = count
@@ -217,7 +254,9 @@ class _Selection:
         self._measured = False
 
     def take(self, ranks: Sequence[int], *, budget: int | None = None) -> int:
-        """Add these ranks, unless the whole then exceeds the budget; returns by how many tokens it would."""
+        """Add these ranks, unless the whole then exceeds the budget; returns by how many tokens it
+        would.
+        """
         chosen = sorted([*self.chosen, *ranks])
         text = self._separator.join(self._layout.texts(chosen))
         tokens = count_tokens(self._count, text) if chosen else 0
@@ -227,12 +266,17 @@ class _Selection:
         return 0
 
     def pack(self, budget: int) -> None:
-        """Choose by the sum of the sizes, check by the count of the whole, and fill the room that joining saved."""
+        """Choose by the sum of the sizes, check by the count of the whole, and fill the room that
+        joining saved.
+        """
         likely = self._fitting(budget)
         self._joint = self._sampled_joint(likely)
-        for _ in range(2):  # labels take room, so that fewer fit; and fewer have more labels for each
+        # labels take room, so that fewer fit; and fewer have more labels for each
+        for _ in range(2):
             self._extra = self._layout.extra(self._count, likely)
-            self._sizes = [item.tokens + extra for item, extra in zip(self._best, self._extra, strict=True)]
+            self._sizes = [
+                item.tokens + extra for item, extra in zip(self._best, self._extra, strict=True)
+            ]
             fitting = self._fitting(budget)
             if len(fitting) > FEWER * len(likely):
                 break
@@ -241,15 +285,22 @@ class _Selection:
             if not self._extend(budget) or budget - self.tokens < SPARE * budget:
                 return
             joints = len(self.chosen) - 1
-            if joints > 0:  # what a joint really costs in these texts; often less than its separator
-                self._joint = max(0, self.tokens - sum(self._sizes[at] for at in self.chosen)) // joints
+            # what a joint really costs in these texts; often less than its separator
+            if joints > 0:
+                self._joint = (
+                    max(0, self.tokens - sum(self._sizes[at] for at in self.chosen)) // joints
+                )
 
     def _sampled_joint(self, likely: Sequence[int]) -> float:
-        """Return the cost of a joint in some of these texts, at most that of its separator by itself."""
+        """Return the cost of a joint in some of these texts, at most that of its separator by
+        itself.
+        """
         sample = likely[:: len(likely) // SAMPLE + 1]
         if len(sample) < 2:
             return self._joint
-        joined = count_tokens(self._count, self._separator.join(self._best[at].content for at in sample))
+        joined = count_tokens(
+            self._count, self._separator.join(self._best[at].content for at in sample)
+        )
         saved = joined - sum(self._best[at].tokens for at in sample)
         return min(self._joint, max(0.0, saved / (len(sample) - 1)))
 
@@ -278,17 +329,22 @@ class _Selection:
         return more
 
     def _measure(self) -> bool:
-        """Count each item, once: its own tokens may be another tokenizer's. Returns whether a size changed."""
+        """Count each item, once: its own tokens may be another tokenizer's. Returns whether a size
+        changed.
+        """
         if self._measured:
             return False
         sizes, self._measured = self._sizes, True
         self._sizes = [
-            count_tokens(self._count, item.content) + extra for item, extra in zip(self._best, self._extra, strict=True)
+            count_tokens(self._count, item.content) + extra
+            for item, extra in zip(self._best, self._extra, strict=True)
         ]
         return self._sizes != sizes
 
     def _without(self, more: list[int], excess: float, *, least: int) -> list[int]:
-        """Leave out the last ranks until their sizes cover the excess, but at least `least`, so that trials stay few."""
+        """Leave out the last ranks until their sizes cover the excess, but at least `least`, so
+        that trials stay few.
+        """
         kept = list(more)
         while kept and (excess > 0 or len(more) - len(kept) < least):
             excess -= self._sizes[kept.pop()] + self._joint
@@ -296,12 +352,15 @@ class _Selection:
 
 
 def count_tokens(count: TokenCounter, text: str) -> int:
-    """Count a text's tokens; a tokenizer that returns no whole number from 0 on raises `InvalidInput`."""
+    """Count a text's tokens; a tokenizer that returns no whole number from 0 on raises
+    `InvalidInput`.
+    """
     answer: object = count(text)
     tokens = whole_number(answer)
     if tokens is not None and tokens >= 0:
         return tokens
     raise InvalidInput(
-        f"the tokenizer must return a whole number of tokens, 0 or more; it returned {answer!r} for a text of "
+        f"the tokenizer must return a whole number of tokens, 0 or more; it returned {answer!r} "
+        "for a text of "
         f"{len(text)} characters. Pass a callable like lambda text: len(encoding.encode(text))."
     )

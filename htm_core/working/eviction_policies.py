@@ -1,4 +1,5 @@
-"""Eviction policies: what leaves working memory first, each with the order that finds its lowest keep-score fast.
+"""Eviction policies: what leaves working memory first, each with the order that finds its lowest
+keep-score fast.
 
     importance   the least important first
     lfu_lru      ln(1 + access_count) + 1 / (1 + hours since access), the lowest first
@@ -6,7 +7,8 @@
     fifo         the first added first
     a callable   (item, now) -> keep-score, the lowest first; infinities are allowed
 
-Among equals the oldest added leaves first, then the lower id; under `lfu_lru` the least recently accessed before both.
+Among equals the oldest added leaves first, then the lower id; under `lfu_lru` the least recently
+accessed before both.
 """
 
 from __future__ import annotations
@@ -25,7 +27,8 @@ from ..base.types import Item
 
 Score = Callable[[Item, float], float]
 Policy = Score
-# (keep-score, the policy's own tie-break, added_at, id): the lowest leaves first, and among equals the oldest added.
+# (keep-score, the policy's own tie-break, added_at, id): the lowest leaves first, and among equals
+# the oldest added.
 Key = tuple[float, float, float, str]
 
 CHUNK = 512  # keys of a sorted list, which is divided at twice as many
@@ -53,7 +56,9 @@ class Ranking(Protocol):
         """Rank the new form of an item instead of the old one."""
 
     def eviction_order(self, now: float) -> Iterator[Key]:
-        """The keys of all items, lowest first, found one by one; nothing may change during the iteration."""
+        """The keys of all items, lowest first, found one by one; nothing may change during the
+        iteration.
+        """
 
 
 def ranking(policy: Policy | str) -> Ranking:
@@ -75,10 +80,13 @@ def ranking(policy: Policy | str) -> Ranking:
 class ByValue:
     """Rank by a value that time alone does not change: importance, last access or arrival.
 
-    One item is found, put or dropped in O(log n); with `Recency` as its keys, in O(1) for values that come in order.
+    One item is found, put or dropped in O(log n); with `Recency` as its keys, in O(1) for values
+    that come in order.
     """
 
-    def __init__(self, name: str, *, value: Callable[[Item], float], keys: SortedKeys | Recency) -> None:
+    def __init__(
+        self, name: str, *, value: Callable[[Item], float], keys: SortedKeys | Recency
+    ) -> None:
         self.name = name
         self._value = value
         self._keys = keys
@@ -110,13 +118,15 @@ class ByValue:
 
 
 class ByUse:
-    """Rank by use, `ln(1 + access_count) + 1 / (1 + hours since access)`: what is used rarely and long ago leaves first.
+    """Rank by use, `ln(1 + access_count) + 1 / (1 + hours since access)`: what is used rarely and
+    long ago leaves first.
 
-    The score decays with time, so an order by score does not stay right. But among items of one access count the least
-    recently accessed always has the lowest score. So there is one recency list per count, and only their heads are
-    compared. A list whose floor ln(1 + count) is above the lowest head cannot hold a lower key and is not opened: an
-    eviction looks at the lists from the lowest count c up to e × (1 + c) only. Put and drop are O(1) for accesses that
-    come in order of time.
+    The score decays with time, so an order by score does not stay right. But among items of one
+    access count the least recently accessed always has the lowest score. So there is one recency
+    list per count, and only their heads are compared. A list whose floor ln(1 + count) is above the
+    lowest head cannot hold a lower key and is not opened: an eviction looks at the lists from the
+    lowest count c up to e × (1 + c) only. Put and drop are O(1) for accesses that come in order of
+    time.
     """
 
     name = "lfu_lru"
@@ -146,12 +156,16 @@ class ByUse:
             del self._counts[bisect_left(self._counts, item.access_count)]
 
     def replace(self, old: Item, new: Item) -> None:
-        """Rank the new form of an item: one access more moves it to the newest end of the next list."""
+        """Rank the new form of an item: one access more moves it to the newest end of the next
+        list.
+        """
         self.drop(old)
         self.put(new)
 
     def eviction_order(self, now: float) -> Iterator[Key]:
-        """The keys of all items, lowest first: the lists merged, each opened once its floor is reached."""
+        """The keys of all items, lowest first: the lists merged, each opened once its floor is
+        reached.
+        """
         heads: list[tuple[Key, Iterator[Key]]] = []
         unopened = iter(self._counts)
         count = next(unopened, None)
@@ -170,7 +184,8 @@ class ByUse:
 
 
 class ByScore:
-    """Rank by a callable (item, now) -> keep-score, called for every item each time room must be made: O(n).
+    """Rank by a callable (item, now) -> keep-score, called for every item each time room must be
+    made: O(n).
 
     It is called under working memory's lock: it must be short and must not change the memory.
     """
@@ -181,7 +196,9 @@ class ByScore:
         self._items: dict[str, Item] = {}
 
     def key(self, item: Item, now: float) -> Key:
-        """The callable's answer, checked, then the oldest added first. Raises `PolicyFailed` where there is none."""
+        """The callable's answer, checked, then the oldest added first. Raises `PolicyFailed` where
+        there is none.
+        """
         try:
             return (checked_score(self._policy, item, now), 0.0, item.added_at, item.id)
         except Exception as error:
@@ -200,7 +217,9 @@ class ByScore:
         self._items[new.id] = new
 
     def eviction_order(self, now: float) -> Iterator[Key]:
-        """The keys of all items, lowest first; every item is scored before the first key is given."""
+        """The keys of all items, lowest first; every item is scored before the first
+        key is given.
+        """
         keys = [self.key(item, now) for item in list(self._items.values())]
         heapify(keys)
         while keys:
@@ -208,22 +227,28 @@ class ByScore:
 
 
 def checked_score(score: Score, item: Item, now: float) -> float:
-    """Score an item with a caller's function; infinities are allowed, NaN and anything but a number are refused."""
+    """Score an item with a caller's function; infinities are allowed, NaN and anything but a number
+    are refused.
+    """
     answer: object = score(item, now)
-    if type(answer) is float and answer == answer:  # the usual answer, and twice as fast as the general check
+    # the usual answer, and twice as fast as the general check
+    if type(answer) is float and answer == answer:
         return answer
     value = float(answer) if isinstance(answer, Real) else nan
     if isnan(value):
         name = getattr(score, "__name__", type(score).__name__)
         raise InvalidInput(
-            f"{name} must return a number for every item; it returned {answer!r} for item {item.id!r}. "
+            f"{name} must return a number for every item; it returned {answer!r} for item "
+            f"{item.id!r}. "
             "Nothing was changed. Return a float, for example item.importance."
         )
     return value
 
 
 def hours_since(start: float, now: float) -> float:
-    """The hours from a time until now; 0 for a time ahead of now, which another thread's clock may have given."""
+    """The hours from a time until now; 0 for a time ahead of now, which another thread's clock may
+    have given.
+    """
     return max(0.0, now - start) / 3600.0
 
 
@@ -237,15 +262,16 @@ def _push_next(heads: list[tuple[Key, Iterator[Key]]], keys: Iterator[Key]) -> N
         heappush(heads, (key, keys))  # ids differ between keys, so iterators are never compared
 
 
-# -- keys in ascending order -----------------------------------------------------------------------------------------
+# -- keys in ascending order -----------------------------------------------------------------------
 
 
 class SortedKeys:
     """Keep keys sorted under additions and removals anywhere.
 
-    A list of sorted chunks, found by their highest keys: O(log n) comparisons per change plus a shift within one chunk
-    of at most 1,024 pointers, and O(1) to the lowest. Unlike a heap with lazy deletion it holds no removed keys, so
-    iterating is exact and costs nothing for earlier removals.
+    A list of sorted chunks, found by their highest keys: O(log n) comparisons per change plus a
+    shift within one chunk of at most 1,024 pointers, and O(1) to the lowest. Unlike a heap with
+    lazy deletion it holds no removed keys, so iterating is exact and costs nothing for earlier
+    removals.
     """
 
     __slots__ = ("_chunks", "_highest")
@@ -291,9 +317,10 @@ class SortedKeys:
 class Recency:
     """Keep keys that begin with a time sorted, where nearly every new key is the newest.
 
-    A key that comes in order of time is appended to a linked list and can leave it anywhere, both in O(1). A key that
-    comes late (loaded from the table, or from a thread that read its clock earlier) goes to a sorted side list in
-    O(log n). Iterating merges the two, so the order is exact in either case.
+    A key that comes in order of time is appended to a linked list and can leave it anywhere, both
+    in O(1). A key that comes late (loaded from the table, or from a thread that read its clock
+    earlier) goes to a sorted side list in O(log n). Iterating merges the two, so the order is exact
+    in either case.
     """
 
     __slots__ = ("_in_time", "_late")
@@ -324,7 +351,9 @@ class Recency:
 
 
 POLICIES: dict[str, Callable[[], Ranking]] = {
-    "importance": lambda: ByValue("importance", value=lambda item: item.importance, keys=SortedKeys()),
+    "importance": lambda: ByValue(
+        "importance", value=lambda item: item.importance, keys=SortedKeys()
+    ),
     "lfu_lru": ByUse,
     "lru": lambda: ByValue("lru", value=lambda item: item.accessed_at, keys=Recency()),
     "fifo": lambda: ByValue("fifo", value=lambda item: item.added_at, keys=Recency()),

@@ -1,6 +1,8 @@
-"""Plans of adding items, worked out before anything changes: what comes in, what leaves, what is refused and why.
+"""Plans of adding items, worked out before anything changes: what comes in, what leaves, what is
+refused and why.
 
-An outstanding plan has a claim: the room that it holds, the items that it evicts and those that it brings.
+An outstanding plan has a claim: the room that it holds, the items that it evicts and those that it
+brings.
 """
 
 from __future__ import annotations
@@ -20,8 +22,9 @@ Reason = Literal["oversize", "moving", "no room", "policy"]
 class Refusal:
     """An item that working memory does not hold; it stays in long-term memory.
 
-    `reason` is "oversize" (larger than the whole budget), "moving" (another plan is evicting or resizing it), "no room"
-    (everything that could leave is claimed by other plans), or "policy" (a caller's policy failed).
+    `reason` is "oversize" (larger than the whole budget), "moving" (another plan is evicting or
+    resizing it), "no room" (everything that could leave is claimed by other plans), or "policy" (a
+    caller's policy failed).
     """
 
     item: Item
@@ -30,10 +33,11 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Plan:
-    """The changes that `apply` makes once the caller has committed them: `admitted` come in, `victims` leave.
+    """The changes that `apply` makes once the caller has committed them: `admitted` come in,
+    `victims` leave.
 
-    A victim that is also admitted left and came back within the plan: delete it first, then insert it. `reserved` is the
-    room in tokens that the plan holds beyond what its victims give.
+    A victim that is also admitted left and came back within the plan: delete it first, then insert
+    it. `reserved` is the room in tokens that the plan holds beyond what its victims give.
     """
 
     admitted: tuple[Item, ...]
@@ -44,7 +48,9 @@ class Plan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
-    """Working memory as a plan sees it: `room` is the free tokens; `leaving` and `wanted` are claimed by other plans."""
+    """Working memory as a plan sees it: `room` is the free tokens; `leaving` and `wanted` are
+    claimed by other plans.
+    """
 
     held: Mapping[str, Item]
     ranking: Ranking
@@ -57,8 +63,8 @@ class View:
 class PlanBuilder:
     """Work out, without changing anything, what adding items one by one would do.
 
-    Later items can evict earlier ones. The policy's eviction order is read once, however many items are added, and only
-    as far as room must be made.
+    Later items can evict earlier ones. The policy's eviction order is read once, however many items
+    are added, and only as far as room must be made.
     """
 
     def __init__(self, view: View, *, now: float) -> None:
@@ -78,7 +84,9 @@ class PlanBuilder:
         return None if id in self.leaving else self.view.held.get(id)
 
     def admit_all(self, items: Iterable[Item]) -> None:
-        """Add items one by one: evict the lowest keep-scores until there is room for each, or refuse it."""
+        """Add items one by one: evict the lowest keep-scores until there is room for each, or
+        refuse it.
+        """
         for item in items:
             if item.id in self.view.leaving:
                 self.refused.append(Refusal(item=item, reason="moving"))
@@ -99,17 +107,27 @@ class PlanBuilder:
             self._take(item, known)
 
     def admit_by_rank(self, items: Sequence[Item]) -> None:
-        """Let items come in anew, the best first, held or not: rank decides among them, the policy about all others.
+        """Let items come in anew, the best first, held or not: rank decides among them, the policy
+        about all others.
 
-        None evicts another. The first makes room as any item does; each later one evicts only what has a lower keep-score than
-        itself. From the first that finds no room on, all stay out, and leave if they were held. What stays is not in the plan.
+        None evicts another. The first makes room as any item does; each later one evicts only what
+        has a lower keep-score than itself. From the first that finds no room on, all stay out, and
+        leave if they were held. What stays is not in the plan.
         """
         view, key = self.view, self.view.ranking.key
-        self.refused += [Refusal(item=item, reason="moving") for item in items if item.id in view.leaving]
-        free = [i for i in items if i.id not in view.leaving and not (i.id in view.held and i.id in view.wanted)]
+        self.refused += [
+            Refusal(item=item, reason="moving") for item in items if item.id in view.leaving
+        ]
+        free = [
+            i
+            for i in items
+            if i.id not in view.leaving and not (i.id in view.held and i.id in view.wanted)
+        ]
         known = {item.id: held for item in free if (held := self._withdraw(item.id))}
         sizes = {item.id: known.get(item.id, item).tokens for item in free}
-        self.refused += [Refusal(item=item, reason="oversize") for item in free if sizes[item.id] > view.budget]
+        self.refused += [
+            Refusal(item=item, reason="oversize") for item in free if sizes[item.id] > view.budget
+        ]
         fitting = [item for item in free if sizes[item.id] <= view.budget]
         came = 0
         for item in fitting:
@@ -134,7 +152,9 @@ class PlanBuilder:
                 self.victims.append(Eviction(item=held, policy=policy, score=score, at=self.now))
 
     def fill(self, items: Iterable[Item]) -> None:
-        """Add all items, then evict the lowest keep-scores of the whole until it fits; an oversize item leaves too."""
+        """Add all items, then evict the lowest keep-scores of the whole until it fits; an oversize
+        item leaves too.
+        """
         for item in items:
             arriving = item.id in self.view.wanted and item.id not in self.view.held
             if arriving or item.id in self.view.leaving:
@@ -172,7 +192,9 @@ class PlanBuilder:
     def _evict(self, key: Key) -> None:
         item = self._withdraw(key[-1])
         if item is not None:
-            self.victims.append(Eviction(item=item, policy=self.view.ranking.name, score=key[0], at=self.now))
+            self.victims.append(
+                Eviction(item=item, policy=self.view.ranking.name, score=key[0], at=self.now)
+            )
 
     def _withdraw(self, id: str) -> Item | None:
         item = self.known(id)
@@ -186,17 +208,25 @@ class PlanBuilder:
 
 @dataclass(slots=True, eq=False)
 class _Candidates:
-    """The items that could leave, lowest keep-score first: the held ones, read one by one, and those just admitted."""
+    """The items that could leave, lowest keep-score first: the held ones, read one by one, and
+    those just admitted.
+    """
 
     _builder: PlanBuilder
-    unscored: list[str] = field(default_factory=list)  # admitted ids, which are scored only once room must be made
+    # admitted ids, which are scored only once room must be made
+    unscored: list[str] = field(default_factory=list)
     _heap: list[Key] = field(default_factory=list)
     _valid: dict[str, Key] = field(default_factory=dict)
     _held: Iterator[Key] | None = None
-    _head: Key | None = None  # the held item in the heap; when it leaves the heap, the next one is read
+    # the held item in the heap; when it leaves the heap, the next one is read
+    _head: Key | None = None
 
-    def covering(self, deficit: int, *, besides: str | None, below: Key | None = None) -> list[Key] | None:
-        """Take the lowest, all `below` a key, until their tokens cover the deficit; None, with none taken, if they do not."""
+    def covering(
+        self, deficit: int, *, besides: str | None, below: Key | None = None
+    ) -> list[Key] | None:
+        """Take the lowest, all `below` a key, until their tokens cover the deficit; None, with none
+        taken, if they do not.
+        """
         taken: list[Key] = []
         while deficit > 0:
             key = self._lowest(besides)
@@ -234,7 +264,9 @@ class _Candidates:
         heappush(self._heap, key)
 
     def _read_next_held(self) -> None:
-        """Offer the next held item that neither this plan has touched nor another plan has claimed."""
+        """Offer the next held item that neither this plan has touched nor another plan
+        has claimed.
+        """
         builder, view = self._builder, self._builder.view
         for key in self._held or ():
             id = key[-1]
@@ -247,7 +279,9 @@ class _Candidates:
 
 
 def renewed(known: Item, item: Item) -> Item:
-    """Carry over what working memory knows of an item that is added again: its arrival, accesses and last access."""
+    """Carry over what working memory knows of an item that is added again: its arrival, accesses
+    and last access.
+    """
     return replace(
         item,
         added_at=known.added_at,
@@ -256,16 +290,16 @@ def renewed(known: Item, item: Item) -> Item:
     )
 
 
-# -- claims ----------------------------------------------------------------------------------------------------------
+# -- claims ----------------------------------------------------------------------------------------
 
 
 @dataclass(slots=True, eq=False)
 class Claim:
     """The claim of an outstanding plan: items to bring, held ids to let go, and the tokens of both.
 
-    `pinned` are held items that it brings again at the same size: they take no new room, and several plans may pin
-    them. `returned` are held items that left within the plan and came back as new ones. `removed` are ids that were
-    removed for good since the plan was made.
+    `pinned` are held items that it brings again at the same size: they take no new room, and
+    several plans may pin them. `returned` are held items that left within the plan and came back as
+    new ones. `removed` are ids that were removed for good since the plan was made.
     """
 
     incoming: dict[str, Item]
@@ -279,7 +313,9 @@ class Claim:
 
     @property
     def growth(self) -> int:
-        """The tokens by which applying may grow working memory; what victims give beyond that is free only afterwards."""
+        """The tokens by which applying may grow working memory; what victims give beyond that is
+        free only afterwards.
+        """
         return max(0, self.inflow - self.outflow)
 
 
@@ -302,10 +338,12 @@ def claim_of(builder: PlanBuilder) -> Claim:
 
 
 class Claims:
-    """Keep the outstanding claims and the sum of their growth, `reserved`, in O(1) per item claimed.
+    """Keep the outstanding claims and the sum of their growth, `reserved`, in O(1) per item
+    claimed.
 
-    An id is brought by any number of claims or taken by exactly one, and never both unless that one changes its size. So
-    plans may commit in any order. Not thread-safe: working memory's lock is around it.
+    An id is brought by any number of claims or taken by exactly one, and never both unless that one
+    changes its size. So plans may commit in any order. Not thread-safe: working memory's lock is
+    around it.
     """
 
     def __init__(self) -> None:
@@ -335,7 +373,9 @@ class Claims:
         return claim
 
     def cancel(self, id: str, *, held: Item | None) -> None:
-        """Take an item that leaves for good out of every claim: no plan brings it back or counts on its room."""
+        """Take an item that leaves for good out of every claim: no plan brings it back or counts on
+        its room.
+        """
         for claim in self._by_plan.values():
             self.reserved -= claim.growth
             claim.removed.add(id)

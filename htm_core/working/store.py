@@ -28,7 +28,12 @@ class SetKey:
 
     def columns(self) -> dict[str, str | bool]:
         """The columns after the tenant, which the transaction sets."""
-        return {"owner": self.owner, "shared": self.shared, "holder": self.holder, "session": self.session}
+        return {
+            "owner": self.owner,
+            "shared": self.shared,
+            "holder": self.holder,
+            "session": self.session,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,23 +56,26 @@ class SetVersion:
 
 @dataclass(frozen=True, slots=True)
 class SetChange:
-    """A change that was written: its version, and the items that were refused because they were forgotten meanwhile."""
+    """A change that was written: its version, and the items that were refused because they were
+    forgotten meanwhile.
+    """
 
     at: SetVersion
     refused: tuple[str, ...] = ()
 
 
-# Gives a change that travels with the end of its transaction, or with what is read before. None where there was nothing to
-# write, or all of it was erased, and where the set has moved on.
+# Gives a change that travels with the end of its transaction, or with what is read before. None
+# where there was nothing to write, or all of it was erased, and where the set has moved on.
 Written = Callable[[], SetChange | None]
 
 
 @dataclass(frozen=True, slots=True)
 class SetChanges:
-    """Changes of a set: `held` are its new or changed items, `gone` the ids that left; `whole` means `held` is everything.
+    """Changes of a set: `held` are its new or changed items, `gone` the ids that left; `whole`
+    means `held` is everything.
 
-    Items that the reader did not know come with their content; the others come with an empty one. `dead` are those of the
-    reader's unwritten items that were forgotten meanwhile.
+    Items that the reader did not know come with their content; the others come with an empty one.
+    `dead` are those of the reader's unwritten items that were forgotten meanwhile.
     """
 
     at: SetVersion | None
@@ -85,9 +93,11 @@ def read_changes(
     known: Container[str],
     unwritten: Sequence[UUID] = (),
 ) -> SetChanges | None:
-    """Return what has changed since a version, or all items when `since` is None; None when nothing has changed.
+    """Return what has changed since a version, or all items when `since` is None; None when nothing
+    has changed.
 
-    `known` are the ids whose content the reader has, `unwritten` those that it holds and has not written yet.
+    `known` are the ids whose content the reader has, `unwritten` those that it holds and has not
+    written yet.
     """
     values: dict[str, object] = {**key.columns(), "unwritten": list(unwritten)}
     row = connection.execute(load("working/store")["version"], values).fetchone()
@@ -99,18 +109,25 @@ def read_changes(
         return SetChanges(at=at, whole=False, dead=dead) if dead else None
     whole = since is None or since.id != at.id or row["pruned"] > since.version
     values = {"set": at.id, "since": 0 if since is None else since.version}
-    rows = connection.execute(load("working/store")["items" if whole else "changed"], values).fetchall()
+    rows = connection.execute(
+        load("working/store")["items" if whole else "changed"], values
+    ).fetchall()
     held = {str(row["id"]): row for row in rows if row["held"]}
     gone = frozenset(str(row["id"]) for row in rows if not row["held"])
     words = _contents(connection, [UUID(id) for id in held if id not in known])
-    items = {id: _item(row, words.get(id)) for id, row in held.items() if id in known or id in words}
+    items = {
+        id: _item(row, words.get(id)) for id, row in held.items() if id in known or id in words
+    }
     return SetChanges(at=at, whole=whole, held=items, gone=gone, dead=dead)
 
 
 def _contents(connection: Connection, ids: Sequence[UUID]) -> dict[str, Row]:
     if not ids:
         return {}
-    return {str(row["id"]): row for row in connection.execute(load("working/store")["contents"], {"ids": list(ids)})}
+    return {
+        str(row["id"]): row
+        for row in connection.execute(load("working/store")["contents"], {"ids": list(ids)})
+    }
 
 
 def _item(row: Row, words: Row | None) -> Item:
@@ -152,10 +169,11 @@ def change(
     noted: bool = False,
     recalled: bool = False,
 ) -> Written:
-    """Have admitted and evicted items stored, and `dead` nodes removed from every set; gives the new version once that is done.
+    """Have admitted and evicted items stored, and `dead` nodes removed from every set; gives the
+    new version once that is done.
 
-    With `noted` the change goes into the record of the set, by its turn: with `recalled` that of the time at which it happened,
-    which may be a moment ago, else the present one.
+    With `noted` the change goes into the record of the set, by its turn: with `recalled` that of
+    the time at which it happened, which may be a moment ago, else the present one.
 
     Where `expected` is given, nothing is written once the set has another version.
     """
@@ -173,18 +191,28 @@ def change(
         "gone_ats": [_moment(eviction.at) for eviction in evicted] if noted and recalled else None,
     }
     return partial(
-        _written, connection.queue(load("working/store")["change"], {**key.columns(), **values, **_columns(admitted)})
+        _written,
+        connection.queue(
+            load("working/store")["change"], {**key.columns(), **values, **_columns(admitted)}
+        ),
     )
 
 
-def remove(connection: Connection, key: SetKey, ids: Sequence[str], *, at: datetime, noted: bool = False) -> Written:
-    """Remove items from a set without a receipt. With `noted` the change goes into the record of the set."""
+def remove(
+    connection: Connection, key: SetKey, ids: Sequence[str], *, at: datetime, noted: bool = False
+) -> Written:
+    """Remove items from a set without a receipt. With `noted` the change goes into the record of
+    the set.
+    """
     values = {
-        "expected": None, "gone": [UUID(id) for id in ids], "scores": None, "at": at, "policy": None, "dead": [], "noted": noted,
-        "recalled": False, "gone_ats": None,
+        "expected": None, "gone": [UUID(id) for id in ids], "scores": None, "at": at,
+        "policy": None, "dead": [], "noted": noted, "recalled": False, "gone_ats": None,
     }  # fmt: skip
     return partial(
-        _written, connection.queue(load("working/store")["change"], {**key.columns(), **values, **_columns(())})
+        _written,
+        connection.queue(
+            load("working/store")["change"], {**key.columns(), **values, **_columns(())}
+        ),
     )
 
 
@@ -197,7 +225,9 @@ def _written(queued: Queued) -> SetChange | None:
 
 @dataclass(frozen=True, slots=True)
 class CountedAccesses:
-    """Accesses that were written: the version of the set, and the new counts with the times of the last access."""
+    """Accesses that were written: the version of the set, and the new counts with the times of the
+    last access.
+    """
 
     at: SetVersion
     counts: Mapping[str, tuple[int, float]]
@@ -208,8 +238,14 @@ def add_accesses(
 ) -> CountedAccesses | None:
     """Add to the access counts of items of a set; None when it has none of them."""
     ids = sorted(access_counts)
-    values = {"ids": ids, "times": [access_counts[id][0] for id in ids], "ats": [access_counts[id][1] for id in ids]}
-    rows = connection.execute(load("working/store")["add_accesses"], {**key.columns(), **values}).fetchall()
+    values = {
+        "ids": ids,
+        "times": [access_counts[id][0] for id in ids],
+        "ats": [access_counts[id][1] for id in ids],
+    }
+    rows = connection.execute(
+        load("working/store")["add_accesses"], {**key.columns(), **values}
+    ).fetchall()
     if not rows:
         return None
     counts = {str(row["node"]): (row["count"], row["at"].timestamp()) for row in rows}
@@ -222,14 +258,17 @@ def remove_dead(connection: Connection, ids: Sequence[UUID]) -> None:
 
 
 def prune(connection: Connection, ids: Sequence[UUID]) -> None:
-    """Record in every set that rows of these nodes are about to be deleted, so that readers load it again."""
+    """Record in every set that rows of these nodes are about to be deleted, so that readers load it
+    again.
+    """
     if ids:
         connection.queue(load("working/store")["prune"], {"ids": list(ids)})
 
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """A node that came into a set or left it: its first words, tokens, and the keep-score by which it left.
+    """A node that came into a set or left it: its first words, tokens, and the keep-score by which
+    it left.
 
     `content` is None where the node is hidden: it was forgotten since.
     """
@@ -242,10 +281,12 @@ class Moved:
 
 @dataclass(frozen=True, slots=True)
 class NotedChange:
-    """Change of a set at a turn: the first of the nodes that came by recall and that left, and how many did.
+    """Change of a set at a turn: the first of the nodes that came by recall and that left, and how
+    many did.
 
-    `seq` is the number of the last mention of the session by then, 0 before the first. `policy` is that by which they left, None
-    where somebody removed them. `holder` is a robot, or with `shared` a group.
+    `seq` is the number of the last mention of the session by then, 0 before the first. `policy` is
+    that by which they left, None where somebody removed them. `holder` is a robot, or with `shared`
+    a group.
     """
 
     session: str
@@ -261,9 +302,16 @@ class NotedChange:
 
 
 def history(
-    connection: Connection, *, owner: str, turns: Mapping[str, tuple[int, int]], first: int, limit: int
+    connection: Connection,
+    *,
+    owner: str,
+    turns: Mapping[str, tuple[int, int]],
+    first: int,
+    limit: int,
 ) -> list[NotedChange]:
-    """Return the changes of an owner's sets in sessions, each from one turn to another, with the `first` nodes of each list."""
+    """Return the changes of an owner's sets in sessions, each from one turn to another, with the
+    `first` nodes of each list.
+    """
     values: dict[str, object] = {
         "owner": owner, "sessions": list(turns), "begins": [begin for begin, _ in turns.values()],
         "ends": [end for _, end in turns.values()], "first": first, "limit": limit,
@@ -271,14 +319,19 @@ def history(
     rows = connection.execute(load("working/store")["history"], values).fetchall()
     ids = sorted({id for row in rows for id in (*row["recalled"], *row["evicted"])})
     words = (
-        {row["id"]: row for row in connection.execute(load("working/store")["history_words"], {"ids": ids})}
+        {
+            row["id"]: row
+            for row in connection.execute(load("working/store")["history_words"], {"ids": ids})
+        }
         if ids
         else {}
     )
 
     def _moved(id: UUID, score: float | None = None) -> Moved:
         known = words.get(id)
-        return Moved(str(id), known["content"] if known else None, known["tokens"] if known else 0, score)
+        return Moved(
+            str(id), known["content"] if known else None, known["tokens"] if known else 0, score
+        )
 
     return [
         NotedChange(
@@ -304,7 +357,9 @@ def drop_history(connection: Connection, *, before: datetime) -> None:
 
 def drop_all_history(connection: Connection, *, before: datetime) -> int:
     """Delete the records of all tenants from before a time, as a worker; says how many."""
-    row = connection.execute(load("working/store")["drop_all_history"], {"before": before}).fetchone()
+    row = connection.execute(
+        load("working/store")["drop_all_history"], {"before": before}
+    ).fetchone()
     return 0 if row is None else int(row["dropped"])
 
 

@@ -8,25 +8,30 @@ from dataclasses import dataclass, replace
 from ..base.types import Eviction, Item
 from .memory import Plan
 
-# Receipts of evictions that are kept while they cannot be written. Without one the table still has the item, and evicts it
-# when it is next read.
+# Receipts of evictions that are kept while they cannot be written. Without one the table still has
+# the item, and evicts it when it is next read.
 MOST_RECEIPTS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A change of one item to be written: that it left, that it came, or that it left and came back."""
+    """A change of one item to be written: that it left, that it came, or that it left and came
+    back.
+    """
 
     evicted: Eviction | None = None
     admitted: Item | None = None
 
     def before(self, later: Move) -> Move:
         """This move and a later one as one."""
-        return later if later.admitted is None else Move(later.evicted or self.evicted, later.admitted)
+        return (
+            later if later.admitted is None else Move(later.evicted or self.evicted, later.admitted)
+        )
 
 
 class Unwritten:
-    """The moves of a working set's items that are carried out in memory: those that wait, and those that are being written.
+    """The moves of a working set's items that are carried out in memory: those that wait, and those
+    that are being written.
 
     Only the last of an item's moves counts. Not thread-safe: the working set's lock is around it.
     """
@@ -75,7 +80,8 @@ class Unwritten:
             self.waiting.pop(victim.item.id, None)
         for item in plan.admitted:
             known = self.waiting.pop(item.id, None)
-            if known is not None and known.evicted is not None:  # the table has it as it was before it left
+            # the table has it as it was before it left
+            if known is not None and known.evicted is not None:
                 self.waiting[item.id] = Move(known.evicted, item)
 
     def remove(self, ids: Iterable[str]) -> None:
@@ -84,14 +90,18 @@ class Unwritten:
             self.waiting.pop(id, None)
 
     def must_precede(self, plan: Plan) -> bool:
-        """True if something is being written that a plan undoes, so that the plan must be written after it."""
+        """True if something is being written that a plan undoes, so that the plan must be written
+        after it.
+        """
         coming = (item.id for item in plan.admitted)
         return any(victim.item.id in self.writing for victim in plan.victims) or any(
             id in self.writing and self.writing[id].admitted is None for id in coming
         )
 
     def met(self, held: Mapping[str, Item]) -> list[Item]:
-        """Return the items waiting only to come that the table holds: another process let them in first, and its arrival counts."""
+        """Return the items waiting only to come that the table holds: another process let them in
+        first, and its arrival counts.
+        """
         items = []
         for id, move in self.waiting.items():
             if id in held and move.admitted is not None and move.evicted is None:
@@ -101,10 +111,17 @@ class Unwritten:
 
     def coming(self) -> list[str]:
         """The items that are held, and that the table may not have yet."""
-        return [id for moves in (self.waiting, self.writing) for id, move in moves.items() if move.admitted is not None]
+        return [
+            id
+            for moves in (self.waiting, self.writing)
+            for id, move in moves.items()
+            if move.admitted is not None
+        ]
 
     def contradicts(self, *, held: Container[str], absent: Collection[str]) -> bool:
-        """True if a reading has an item otherwise than it is being written: which of them came later is not known."""
+        """True if a reading has an item otherwise than it is being written: which of them came
+        later is not known.
+        """
         return any(
             id in absent if move.admitted is not None else id in held and id not in self.waiting
             for id, move in self.writing.items()

@@ -41,24 +41,31 @@ PAUSE = 0.002  # seconds before the second, doubled each time: as long as those 
 
 
 class WorkingSet:
-    """The working memory of a robot or a group in a session, kept equal to its rows, which are the truth.
+    """The working memory of a robot or a group in a session, kept equal to its rows, which are the
+    truth.
 
-    A change of this process is planned, committed and applied. Each commit has a version, and versions are committed in
-    order. When one does not follow the version seen last, other processes have changed the set, and `catch_up` reads their
-    changes. When a change is applied after a later version was read, memory may be out of date: then the whole set is read
-    again.
+    A change of this process is planned, committed and applied. Each commit has a version, and
+    versions are committed in order. When one does not follow the version seen last, other processes
+    have changed the set, and `catch_up` reads their changes. When a change is applied after a later
+    version was read, memory may be out of date: then the whole set is read again.
 
-    What recall holds is applied first and written a moment later, so that nobody waits for it (`hold_unwritten`). Until then
-    memory is right about these items, and the table about all others.
+    What recall holds is applied first and written a moment later, so that nobody waits for it
+    (`hold_unwritten`). Until then memory is right about these items, and the table about all
+    others.
     """
 
-    def __init__(self, database: Database, key: SetKey, *, budget: int, policy: str | Policy) -> None:
+    def __init__(
+        self, database: Database, key: SetKey, *, budget: int, policy: str | Policy
+    ) -> None:
         self.key = key
         self.policy = policy
         self._database = database
-        # Weakly, so that the set goes with the last memory that has it, and not when the garbage is next collected.
+        # Weakly, so that the set goes with the last memory that has it, and not when the garbage is
+        # next collected.
         let_go: weakref.WeakMethod[LetGo] = weakref.WeakMethod(self._let_go)
-        self.memory = WorkingMemory(budget=budget, policy=policy, on_remove=lambda items: _call(let_go, items))
+        self.memory = WorkingMemory(
+            budget=budget, policy=policy, on_remove=lambda items: _call(let_go, items)
+        )
         self._begin()
         renewed_after_fork(self)
 
@@ -70,11 +77,14 @@ class WorkingSet:
     def _begin(self) -> None:
         self._reading = threading.Lock()  # one thread reads the table at a time
         self._writing = threading.Lock()  # one thread writes what is unwritten at a time
-        self._order = threading.Lock()  # what is held, how far was seen and what is unwritten change together
+        # what is held, how far was seen and what is unwritten change together
+        self._order = threading.Lock()
         self._unwritten = Unwritten()
         self._seen: SetVersion | None = None
-        self._loaded = False  # memory is what the table was when it was `_seen`, and what was carried out since
-        self._turns = 0  # how often this process's threads have carried something out: what was read before is older
+        # memory is what the table was when it was `_seen`, and what was carried out since
+        self._loaded = False
+        # how often this process's threads have carried something out: what was read before is older
+        self._turns = 0
         self.behind = False  # something that was read is still to be taken over
 
     @property
@@ -95,10 +105,14 @@ class WorkingSet:
         return self.memory
 
     def _transaction(self) -> AbstractContextManager[Connection]:
-        return self._database.transaction(self.key.tenant, claim=claim_of(self.key.owner), followed=False)
+        return self._database.transaction(
+            self.key.tenant, claim=claim_of(self.key.owner), followed=False
+        )
 
     def unload(self) -> None:
-        """Hold nothing until the next use reads the table, and wait for no thread: what one is reading is out of date then."""
+        """Hold nothing until the next use reads the table, and wait for no thread: what one is
+        reading is out of date then.
+        """
         with self._order:
             self.memory.drop([item.id for item in self.memory.items])
             self._unwritten = Unwritten()
@@ -106,9 +120,11 @@ class WorkingSet:
             self._seen, self._loaded = None, False
 
     def catch_up(self, *, now: float) -> tuple[Eviction, ...]:
-        """Take over what the table holds; answers with the evictions that this caused. One short query when nothing is new.
+        """Take over what the table holds; answers with the evictions that this caused. One short
+        query when nothing is new.
 
-        When commits of other threads interfere each time, `behind` stays true, and the next use tries again.
+        When commits of other threads interfere each time, `behind` stays true, and the next use
+        tries again.
         """
         if self.memory.entered:  # a policy that reads the memory which asks it
             return ()
@@ -116,7 +132,9 @@ class WorkingSet:
         with time_limit.locked(self._reading, what="the same working memory"):
             for attempt in range(TRIES):
                 turn, changes = self._look()
-                self.behind, gone = (False, ()) if changes is None else self._follow(changes, turn, now=now)
+                self.behind, gone = (
+                    (False, ()) if changes is None else self._follow(changes, turn, now=now)
+                )
                 evictions += gone
                 if not self.behind:
                     break
@@ -129,13 +147,21 @@ class WorkingSet:
             unwritten = self._unwritten.coming()
         with self._transaction() as connection:
             changes = store.read_changes(
-                connection, self.key, since=since, known=self.memory, unwritten=[UUID(id) for id in unwritten]
+                connection,
+                self.key,
+                since=since,
+                known=self.memory,
+                unwritten=[UUID(id) for id in unwritten],
             )
         there_is_no_row = changes is not None and changes.at is None and not changes.dead
-        return turn, None if there_is_no_row and loaded and since is None else changes  # nor was there one before
+        # nor was there one before
+        return turn, None if there_is_no_row and loaded and since is None else changes
 
-    def _follow(self, changes: SetChanges, turn: int, *, now: float) -> tuple[bool, tuple[Eviction, ...]]:
-        """Take over what was read, except for items that a pending plan moves, and for those that are yet to be written.
+    def _follow(
+        self, changes: SetChanges, turn: int, *, now: float
+    ) -> tuple[bool, tuple[Eviction, ...]]:
+        """Take over what was read, except for items that a pending plan moves, and for those that
+        are yet to be written.
 
         Answers whether something was left out, and with the evictions.
         """
@@ -144,10 +170,14 @@ class WorkingSet:
                 return True, ()
             held, memory, unwritten = changes.held, self.memory, self._unwritten
             self._forget(changes.dead)
-            gone = [i.id for i in memory.items if i.id not in held] if changes.whole else changes.gone
+            gone = (
+                [i.id for i in memory.items if i.id not in held] if changes.whole else changes.gone
+            )
             left = unwritten.contradicts(held=held, absent=frozenset(gone))
             left = not memory.leave([id for id in gone if id not in unwritten]) or left
-            memory.align([item for id, item in held.items() if id not in unwritten] + unwritten.met(held))
+            memory.align(
+                [item for id, item in held.items() if id not in unwritten] + unwritten.met(held)
+            )
             fresh = [item for id, item in held.items() if id not in memory and id not in unwritten]
             left = left or not all(
                 item.content for item in fresh
@@ -172,19 +202,23 @@ class WorkingSet:
         return left, evictions
 
     def _evicted(self, plan: Plan, at: SetVersion | None) -> SetChange | None:
-        """Write the evictions that others' additions cause; None when the set has moved on and must be read again."""
+        """Write the evictions that others' additions cause; None when the set has moved on and must
+        be read again.
+        """
         written = None
         try:
             with self._transaction() as connection:
                 expected = at.version if at is not None else None
-                change = store.change(connection, self.key, evicted=plan.victims, expected=expected, noted=self._noted)
+                change = store.change(
+                    connection, self.key, evicted=plan.victims, expected=expected, noted=self._noted
+                )
             written = change()
         finally:
             if written is None:
                 self.memory.release(plan)
         return written
 
-    # -- what this process changes ------------------------------------------------------------------------------------
+    # -- what this process changes -----------------------------------------------------------------
 
     @property
     def _noted(self) -> bool:
@@ -199,7 +233,8 @@ class WorkingSet:
         dead: Sequence[UUID] = (),
         recalled: bool = False,
     ) -> Written:
-        """Write a plan with the end of the caller's transaction: only `live` nodes come in, and `dead` ones leave every set.
+        """Write a plan with the end of the caller's transaction: only `live` nodes come in, and
+        `dead` ones leave every set.
 
         `recalled` says that what comes in was recalled, not said.
         """
@@ -215,7 +250,8 @@ class WorkingSet:
         )
 
     def await_writing(self, plan: Plan) -> None:
-        """Before a plan's transaction, wait for one that writes what the plan undoes: theirs must be the order of the table.
+        """Before a plan's transaction, wait for one that writes what the plan undoes: theirs must
+        be the order of the table.
 
         Nothing that the plan moves begins to be written while it is outstanding.
         """
@@ -236,7 +272,11 @@ class WorkingSet:
             if written is not None:
                 self._carried_out(written.at)
                 self._loaded = self._loaded and self._came(plan, besides=written.refused)
-            behind = None if written is None or (self._loaded and self._seen == written.at) else written.at
+            behind = (
+                None
+                if written is None or (self._loaded and self._seen == written.at)
+                else written.at
+            )
         return evictions if behind is None else evictions + self._caught_up(behind, now=now)
 
     def hold(self, items: Sequence[Item], *, now: float) -> tuple[Eviction, ...]:
@@ -259,10 +299,14 @@ class WorkingSet:
             return ()
         return self.apply(plan, written, now=now)
 
-    def hold_unwritten(self, items: Sequence[Item], *, now: float, report: Report) -> tuple[Eviction, ...]:
-        """Hold recalled items at once, the best first, and leave it to `write_unwritten` to say so in the table.
+    def hold_unwritten(
+        self, items: Sequence[Item], *, now: float, report: Report
+    ) -> tuple[Eviction, ...]:
+        """Hold recalled items at once, the best first, and leave it to `write_unwritten` to say so
+        in the table.
 
-        Until then this process keeps the set, even when nobody else has it. `report` is given the evictions that writing causes.
+        Until then this process keeps the set, even when nobody else has it. `report` is given the
+        evictions that writing causes.
         """
         memory = self.load(now=now)
         plan = memory.plan_by_rank(items, now=now)
@@ -282,19 +326,26 @@ class WorkingSet:
     def write_unwritten(self, *, now: float) -> tuple[Eviction, ...]:
         """Write what was held without writing it; answers with the evictions that this causes.
 
-        What a plan of another thread is moving waits for the next time, and so does everything when it cannot be written: then
-        the error is raised.
+        What a plan of another thread is moving waits for the next time, and so does everything when
+        it cannot be written: then the error is raised.
         """
         with time_limit.locked(self._writing, what="the same working memory"):
             with self._order:
-                moves = self._unwritten.begin(besides=self.memory.moving(self._unwritten.waiting)).values()
+                moves = self._unwritten.begin(
+                    besides=self.memory.moving(self._unwritten.waiting)
+                ).values()
             evicted = [move.evicted for move in moves if move.evicted is not None]
             admitted = [move.admitted for move in moves if move.admitted is not None]
 
             def write() -> SetChange | None:
                 with self._transaction() as connection:
                     change = store.change(
-                        connection, self.key, admitted=admitted, evicted=evicted, noted=self._noted, recalled=True
+                        connection,
+                        self.key,
+                        admitted=admitted,
+                        evicted=evicted,
+                        noted=self._noted,
+                        recalled=True,
                     )
                 return change()
 
@@ -326,16 +377,21 @@ class WorkingSet:
             self._unwritten.remove(ids)
             if self.memory.concerns(ids):
                 self.memory.drop(ids)
-                # As which version is not known here, and another thread may have brought one of them back by now.
+                # As which version is not known here, and another thread may have brought one of
+                # them back by now.
                 self._turns += 1
                 self._loaded = False
 
     def _came(self, plan: Plan, *, besides: Container[str] = ()) -> bool:
-        """True if all that a plan adds is held. What was removed after the plan was made is not, but may be in the table."""
+        """True if all that a plan adds is held. What was removed after the plan was made is not,
+        but may be in the table.
+        """
         return all(item.id in self.memory or item.id in besides for item in plan.admitted)
 
     def _carried_out(self, at: SetVersion) -> None:
-        """Note that a change of this process, committed as version `at`, is in memory. The caller holds `_order`."""
+        """Note that a change of this process, committed as version `at`, is in memory. The caller
+        holds `_order`.
+        """
         self._turns += 1
         if self._loaded and at.follows(self._seen):
             self._seen = at
@@ -347,7 +403,11 @@ class WorkingSet:
         with self._order:
             known = [item for item in self.memory.items if item.id in written.counts]
             self.memory.align(
-                replace(item, access_count=written.counts[item.id][0], accessed_at=written.counts[item.id][1])
+                replace(
+                    item,
+                    access_count=written.counts[item.id][0],
+                    accessed_at=written.counts[item.id][1],
+                )
                 for item in known
             )
             if self._loaded and written.at.follows(self._seen):
@@ -367,9 +427,11 @@ class WorkingSet:
             return ()
 
     def go_with(self, database: Database) -> None:
-        """Work through the database of whoever gives a verb the least time: no memory that has the set open waits for longer.
+        """Work through the database of whoever gives a verb the least time: no memory that has the
+        set open waits for longer.
 
-        One that was given the key of the wall between users comes before one that was not, which may be refused.
+        One that was given the key of the wall between users comes before one that was not, which
+        may be refused.
         """
         if _rank(database) < _rank(self._database):
             self._database = database
@@ -379,10 +441,15 @@ class WorkingSet:
 
         def write() -> SetChange | None:
             with self._transaction() as connection:
-                change = store.remove(connection, self.key, ids, at=datetime.now(UTC), noted=self._noted)
+                change = store.remove(
+                    connection, self.key, ids, at=datetime.now(UTC), noted=self._noted
+                )
             return change()
 
-        with bounded(self._database.settings), time_limit.locked(self._writing, what="the same working memory"):
+        with (
+            bounded(self._database.settings),
+            time_limit.locked(self._writing, what="the same working memory"),
+        ):
             written = retry_transaction(write)
             with self._order:
                 gone = self.memory.drop(ids)
@@ -402,12 +469,17 @@ def _call(method: weakref.WeakMethod[LetGo], items: tuple[Item, ...]) -> tuple[I
 
 
 _sets: weakref.WeakValueDictionary[tuple[Place, SetKey], WorkingSet] = weakref.WeakValueDictionary()
-_unwritten_sets: dict[WorkingSet, Report] = {}  # kept until they are written, even when no memory has them any more
+# kept until they are written, even when no memory has them any more
+_unwritten_sets: dict[WorkingSet, Report] = {}
 _lock = threading.Lock()
 
 
-def working_set(database: Database, key: SetKey, *, budget: int, policy: str | Policy) -> WorkingSet:
-    """The process's one working set for a key; opening it with another budget or policy raises `InvalidInput`."""
+def working_set(
+    database: Database, key: SetKey, *, budget: int, policy: str | Policy
+) -> WorkingSet:
+    """The process's one working set for a key; opening it with another budget or policy raises
+    `InvalidInput`.
+    """
     opened = _opened(database, key, budget=budget, policy=policy)
     if (opened.memory.budget, opened.policy) == (budget, policy):
         return opened
@@ -422,7 +494,8 @@ def working_set(database: Database, key: SetKey, *, budget: int, policy: str | P
     if (opened.memory.budget, opened.policy) == (budget, policy):
         return opened
     raise InvalidInput(
-        f"expected {is_open_with}, with which this working memory is open in this process, got {budget!r} and {policy!r}; "
+        f"expected {is_open_with}, with which this working memory is open in this process, got "
+        f"{budget!r} and {policy!r}; "
         "use the same, or another robot or session"
     )
 
@@ -432,7 +505,9 @@ def _opened(database: Database, key: SetKey, *, budget: int, policy: str | Polic
     with _lock:
         known = _sets.get((database.place, key))
         if known is None:
-            known = _sets[database.place, key] = WorkingSet(database, key, budget=budget, policy=policy)
+            known = _sets[database.place, key] = WorkingSet(
+                database, key, budget=budget, policy=policy
+            )
         elif (known.memory.budget, known.policy) == (budget, policy):
             known.go_with(database)
         return known
@@ -447,12 +522,17 @@ def _write(unwritten: WorkingSet, report: Report) -> None:
 
 
 def write_unwritten_sets(database: Database) -> None:
-    """Write what was held without writing it, set by set. What cannot be written is kept, and the first error raised at the end.
+    """Write what was held without writing it, set by set. What cannot be written is kept, and the
+    first error raised at the end.
 
     When the database is away, the first set shows it, and the others are not tried.
     """
     with _lock:
-        due = [(each, report) for each, report in _unwritten_sets.items() if each.place == database.place]
+        due = [
+            (each, report)
+            for each, report in _unwritten_sets.items()
+            if each.place == database.place
+        ]
     failure: StorageError | None = None
     for unwritten, report in due:
         try:
@@ -468,7 +548,11 @@ def write_unwritten_sets(database: Database) -> None:
 def open_sets(database: Database, tenant: str | None = None) -> list[WorkingSet]:
     """The working sets that this process has open in a database, of one tenant or of all."""
     with _lock:
-        return [each for (at, key), each in _sets.items() if at == database.place and tenant in (None, key.tenant)]
+        return [
+            each
+            for (at, key), each in _sets.items()
+            if at == database.place and tenant in (None, key.tenant)
+        ]
 
 
 def counted(database: Database, key: SetKey, written: CountedAccesses) -> None:
@@ -480,18 +564,23 @@ def counted(database: Database, key: SetKey, written: CountedAccesses) -> None:
 
 
 def forget_sets() -> None:
-    """Unload every working set, so that its next use reads the table; what could not be written is lost."""
+    """Unload every working set, so that its next use reads the table; what could not be written is
+    lost.
+    """
     with _lock:
         known = list(_sets.values())
         if _unwritten_sets:
-            _log.warning("what %d working memories held last could not be written", len(_unwritten_sets))
+            _log.warning(
+                "what %d working memories held last could not be written", len(_unwritten_sets)
+            )
         _unwritten_sets.clear()
     for open_set in known:
         open_set.unload()
 
 
 def _renew_lock() -> None:
-    # Another thread of the parent may have held it, and is not here to let it go. The parent writes what it has held.
+    # Another thread of the parent may have held it, and is not here to let it go. The parent writes
+    # what it has held.
     global _lock
     _lock = threading.Lock()
     _unwritten_sets.clear()

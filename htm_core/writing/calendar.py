@@ -15,7 +15,11 @@ from ..timeframes import Calendar, parse
 
 def timezone_of(settings: Settings) -> tzinfo:
     """The time zone of words such as "yesterday": the settings', else the machine's."""
-    return zone_of(settings.timezone, what="Settings.timezone") if settings.timezone else get_localzone()
+    return (
+        zone_of(settings.timezone, what="Settings.timezone")
+        if settings.timezone
+        else get_localzone()
+    )
 
 
 def zone_of(name: str, *, what: str) -> tzinfo:
@@ -23,15 +27,21 @@ def zone_of(name: str, *, what: str) -> tzinfo:
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, TypeError, OSError) as error:
-        raise InvalidInput(f"expected {what} to be an IANA zone such as 'Europe/Oslo', got {name!r:.80}") from error
+        raise InvalidInput(
+            f"expected {what} to be an IANA zone such as 'Europe/Oslo', got {name!r:.80}"
+        ) from error
 
 
 def calendar_at(now: datetime, *, settings: Settings) -> Calendar:
     """The calendar of something that is said at a time."""
-    return Calendar(now=now.astimezone(UTC), zone=timezone_of(settings), week_start=settings.week_start)
+    return Calendar(
+        now=now.astimezone(UTC), zone=timezone_of(settings), week_start=settings.week_start
+    )
 
 
-def windows_at(timeframe: TimeframeLike, now: datetime, *, settings: Settings) -> tuple[Window, ...]:
+def windows_at(
+    timeframe: TimeframeLike, now: datetime, *, settings: Settings
+) -> tuple[Window, ...]:
     """The windows of a timeframe, as it is meant at a time; none for None."""
     if timeframe is None:
         return ()

@@ -1,4 +1,6 @@
-"""From a draft to the entry that is written: checked, tokens counted, split into passages, with ids."""
+"""From a draft to the entry that is written: checked, tokens counted, split into passages, with
+ids.
+"""
 
 from __future__ import annotations
 
@@ -32,12 +34,15 @@ from .redaction import redact_draft
 
 # In the metadata of a part of an attached file: the id of the message that it came with.
 ATTACHED_TO = "attached_to"
-HEADING, HEADINGS = 200, 6  # characters of a heading in it, and how many of them: each part has them again
+# characters of a heading in it, and how many of them: each part has them again
+HEADING, HEADINGS = 200, 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preparer:
-    """Makes the entries of one owner; `new_id` gives ids, `count` counts tokens, `redactor` takes secrets out first."""
+    """Makes the entries of one owner; `new_id` gives ids, `count` counts tokens, `redactor` takes
+    secrets out first.
+    """
 
     owner: str
     session: str
@@ -49,7 +54,8 @@ class Preparer:
     def entries(
         self, values: Iterable[Draft | Mapping[str, Any]], *, now: datetime, wordless: bool = False
     ) -> list[Entry]:
-        """The entries of one call's drafts, and after them those of the files that came with the drafts, cut.
+        """The entries of one call's drafts, and after them those of the files that came with the
+        drafts, cut.
 
         Raises `InvalidInput`, also when together they are too much for one call.
         """
@@ -66,11 +72,14 @@ class Preparer:
             labels += len(entry.tags)
             if size > CALL_BYTES:
                 raise InvalidInput(
-                    f"expected contents, metadata and payloads of at most {CALL_BYTES:,} bytes in one call, got more; "
+                    f"expected contents, metadata and payloads of at most {CALL_BYTES:,} bytes in "
+                    "one call, got more; "
                     "use batches"
                 )
             if labels > TAGS_PER_CALL:
-                raise InvalidInput(f"expected at most {TAGS_PER_CALL:,} tags in one call, got more; use batches")
+                raise InvalidInput(
+                    f"expected at most {TAGS_PER_CALL:,} tags in one call, got more; use batches"
+                )
             made.append(entry)
         if with_files:
             parts = [part for draft, entry in with_files for part in self._parts(draft, entry)]
@@ -78,14 +87,21 @@ class Preparer:
         return made
 
     def entry(self, draft: Draft, *, now: datetime, wordless: bool = False) -> Entry:
-        """The entry of a draft; raises `InvalidInput`. With `wordless`, as in a log, it may have nothing to search in it."""
-        validation.check_length(draft.content, longest=self.settings.max_content)  # before any rule reads it
+        """The entry of a draft; raises `InvalidInput`. With `wordless`, as in a log, it may have
+        nothing to search in it.
+        """
+        # before any rule reads it
+        validation.check_length(draft.content, longest=self.settings.max_content)
         if self.redactor is not None:
             draft = redact_draft(draft, self.redactor)
         if "assistant" in (draft.role, draft.source):
             draft = _without_thoughts(draft, wordless=wordless)
         empty = wordless and isinstance(draft.content, str) and not has_words(draft.content)
-        content = draft.content if empty else validation.check_content(draft.content, longest=self.settings.max_content)
+        content = (
+            draft.content
+            if empty
+            else validation.check_content(draft.content, longest=self.settings.max_content)
+        )
         explicit = tags.normalize_all(draft.tags)
         role = None if draft.role is None else validation.check_role(draft.role)
         source = None if draft.source is None else check_source(draft.source)
@@ -102,10 +118,14 @@ class Preparer:
             node=None if empty else node_id(self.owner, content),
             content=content,
             tokens=0 if empty else self.count(content),
-            importance=None if draft.importance is None else validation.check_importance(draft.importance),
+            importance=None
+            if draft.importance is None
+            else validation.check_importance(draft.importance),
             tags=explicit,
             metadata={} if draft.metadata is None else validation.check_metadata(draft.metadata),
-            session=self.session if draft.session is None else validation.normal_name(draft.session, what="session"),
+            session=self.session
+            if draft.session is None
+            else validation.normal_name(draft.session, what="session"),
             external_id=None if draft.id is None else validation.check_name(draft.id, what="id"),
             key=None if draft.key is None else validation.check_key(draft.key),
             role=role,
@@ -124,14 +144,17 @@ class Preparer:
         )
 
     def _parts(self, draft: Draft, entry: Entry) -> list[Draft]:
-        """The parts of the files that came with a draft, which has this entry, each with an id that follows from its place.
+        """The parts of the files that came with a draft, which has this entry, each with an id that
+        follows from its place.
 
         They are in the session and at the time of what they came with, and live as long.
         """
         parts: list[Draft] = []
         for number, attachment in enumerate(validation.check_attached(draft.attached)):
             file = Readable(
-                attachment.text, is_markdown=is_markdown(attachment.name, attachment.media_type), pages=attachment.pages
+                attachment.text,
+                is_markdown=is_markdown(attachment.name, attachment.media_type),
+                pages=attachment.pages,
             )
             if self.redactor is not None:  # as a whole: a secret that is cut in two is not known
                 file = file.without_secrets(self.redactor)
@@ -146,7 +169,11 @@ class Preparer:
                     id=None if draft.id is None else attached_id(draft.id, number, at),
                     session=draft.session,
                     at=draft.at,
-                    metadata={**about, **place, "headings": [each[:HEADING] for each in place["headings"][-HEADINGS:]]},
+                    metadata={
+                        **about,
+                        **place,
+                        "headings": [each[:HEADING] for each in place["headings"][-HEADINGS:]],
+                    },
                     expires_at=entry.expires_at,
                     source=attachment.source,
                 )
@@ -154,7 +181,9 @@ class Preparer:
         return parts
 
     def _cut(self, file: Readable) -> Iterator[tuple[Chunk, str]]:
-        """The chunks of a file with their texts; a table or a block of code that is too long for one memory is cut."""
+        """The chunks of a file with their texts; a table or a block of code that is too long for
+        one memory is cut.
+        """
         longest = self.settings.max_content
         for chunk in file.chunks():
             for start in range(chunk.start, chunk.stop, longest):
@@ -163,7 +192,9 @@ class Preparer:
                     yield chunk, text
 
     def _expiry(self, draft: Draft, *, tags: Sequence[str], at: datetime) -> datetime | None:
-        """From when on a draft is hidden: as it says itself, else by the settings for its tags and its role."""
+        """From when on a draft is hidden: as it says itself, else by the settings for its tags and
+        its role.
+        """
         ttl = draft.ttl
         if ttl is None and draft.expires_at is None:
             ttl = length_for(self.settings.expiry, tags=tags, role=draft.role)
@@ -177,7 +208,11 @@ class Preparer:
                 return None, None
             validity = find_validity(draft.content, lambda: calendar_at(at, settings=self.settings))
             return (None, None) if validity is None else (validity.window, validity.words)
-        span = read_validity(valid, calendar_at(at, settings=self.settings)) if isinstance(valid, str) else None
+        span = (
+            read_validity(valid, calendar_at(at, settings=self.settings))
+            if isinstance(valid, str)
+            else None
+        )
         if span is None:
             span = one_span(windows_at(valid, at, settings=self.settings), valid)
         return span, valid if span is not None and isinstance(valid, str) else None
@@ -196,12 +231,16 @@ class Preparer:
 
 
 def attached_id(message: str, number: int, part: int) -> str:
-    """The id of a part of a message's attached file: the same however often the message is written."""
-    return f"attached:{hashlib.sha256(message.encode()).hexdigest()}:{number}:{part}"  # writing/mentions.sql reads it
+    """The id of a part of a message's attached file: the same however often the
+    message is written.
+    """
+    # writing/mentions.sql reads it
+    return f"attached:{hashlib.sha256(message.encode()).hexdigest()}:{number}:{part}"
 
 
 def _without_thoughts(draft: Draft, *, wordless: bool) -> Draft:
-    """The draft of what a model said, without the thoughts in it: they are nobody's words. The exact text is in its payload.
+    """The draft of what a model said, without the thoughts in it: they are nobody's words. The
+    exact text is in its payload.
 
     Raises `InvalidInput` for nothing but thoughts, unless it may be `wordless`.
     """
@@ -212,8 +251,11 @@ def _without_thoughts(draft: Draft, *, wordless: bool) -> Draft:
         return draft
     if not text and not wordless:
         raise InvalidInput(
-            "expected words that a model said, got nothing but its thoughts, which are nobody's words; leave them out, or "
+            "expected words that a model said, got nothing but its thoughts, which are nobody's "
+            "words; leave them out, or "
             "remember them with role=None"
         )
-    exact = draft.content.encode("utf-8", "surrogatepass") if draft.payload is None else draft.payload
+    exact = (
+        draft.content.encode("utf-8", "surrogatepass") if draft.payload is None else draft.payload
+    )
     return replace(draft, content=text, payload=exact)

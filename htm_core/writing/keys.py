@@ -1,4 +1,6 @@
-"""Keys: the caller's name for a value that changes. Each value is a version, and old versions stay."""
+"""Keys: the caller's name for a value that changes. Each value is a version, and old
+versions stay.
+"""
 
 from __future__ import annotations
 
@@ -24,10 +26,16 @@ def lock_all(connection: Connection, names: Sequence[str], *, owner: str) -> Non
     take_locks(connection, "key", *((owner, name) for name in names))
 
 
-def assign(connection: Connection, entries: Sequence[Entry], *, owner: str, robot: str) -> set[UUID]:
-    """Give keys, which are locked, their new values, in order; returns the nodes that may have become live or hidden."""
+def assign(
+    connection: Connection, entries: Sequence[Entry], *, owner: str, robot: str
+) -> set[UUID]:
+    """Give keys, which are locked, their new values, in order; returns the nodes that may have
+    become live or hidden.
+    """
     assignments = [
-        (entry.key, entry.node, entry.at) for entry in entries if entry.key is not None and entry.node is not None
+        (entry.key, entry.node, entry.at)
+        for entry in entries
+        if entry.key is not None and entry.node is not None
     ]
     if not assignments:
         return set()
@@ -48,13 +56,22 @@ def assign(connection: Connection, entries: Sequence[Entry], *, owner: str, robo
         reached[key] = (node, version + 1)
         values.append((key, version + 1, node, at))
     if superseded:
-        connection.queue(load("writing/keys")["supersede"], {"owner": owner, "keys": sorted(superseded)})
+        connection.queue(
+            load("writing/keys")["supersede"], {"owner": owner, "keys": sorted(superseded)}
+        )
     if values:
         keys, versions, nodes, ats = (list(column) for column in zip(*values, strict=True))
         current = [version == reached[key][1] for key, version, _, _ in values]
         connection.queue(
             load("writing/keys")["insert"],
-            {"owner": owner, "robot": robot, "keys": keys, "versions": versions, "nodes": nodes, "ats": ats}
+            {
+                "owner": owner,
+                "robot": robot,
+                "keys": keys,
+                "versions": versions,
+                "nodes": nodes,
+                "ats": ats,
+            }
             | {"current": current},
         )
     return changed
@@ -62,12 +79,18 @@ def assign(connection: Connection, entries: Sequence[Entry], *, owner: str, robo
 
 def find(connection: Connection, key: str, *, owners: Sequence[str]) -> UUID | None:
     """The present node of a key; the user's own comes before the shared one."""
-    row = connection.execute(load("writing/keys")["find"], {"owners": list(owners), "key": key}).fetchone()
+    row = connection.execute(
+        load("writing/keys")["find"], {"owners": list(owners), "key": key}
+    ).fetchone()
     return row["node_id"] if row else None
 
 
-def find_as_of(connection: Connection, key: str, *, owners: Sequence[str], as_of: datetime) -> tuple[UUID, int] | None:
-    """The node that a key had at a time, and its version; the user's own comes before the shared one."""
+def find_as_of(
+    connection: Connection, key: str, *, owners: Sequence[str], as_of: datetime
+) -> tuple[UUID, int] | None:
+    """The node that a key had at a time, and its version; the user's own comes before the shared
+    one.
+    """
     row = connection.execute(
         load("writing/keys")["find_as_of"], {"owners": list(owners), "key": key, "as_of": as_of}
     ).fetchone()
@@ -76,7 +99,9 @@ def find_as_of(connection: Connection, key: str, *, owners: Sequence[str], as_of
 
 def history(connection: Connection, key: str, *, owners: Sequence[str]) -> list[tuple[UUID, int]]:
     """All values of a key that are not forgotten, oldest first, with their versions."""
-    row = connection.execute(load("writing/keys")["owner"], {"owners": list(owners), "key": key}).fetchone()
+    row = connection.execute(
+        load("writing/keys")["owner"], {"owners": list(owners), "key": key}
+    ).fetchone()
     if row is None:
         return []
     rows = connection.execute(load("writing/keys")["history"], {"owner": row["owner"], "key": key})

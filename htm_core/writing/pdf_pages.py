@@ -1,7 +1,8 @@
 """Reads the pages of a PDF in a process of its own: PDFium is C++, and strangers send PDFs.
 
-`python pdf_pages.py PAGES PATHS` takes the PDF from its standard input and writes the texts of its first pages as JSON. PATHS are
-the places of the modules, as JSON. What takes too much memory or time ends this process alone.
+`python pdf_pages.py PAGES PATHS` takes the PDF from its standard input and writes the texts of its
+first pages as JSON. PATHS are the places of the modules, as JSON. What takes too much memory or
+time ends this process alone.
 """
 
 from __future__ import annotations

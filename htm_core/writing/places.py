@@ -1,4 +1,6 @@
-"""Places: where the palace keeps mentions and until when, and the audit of decisions and consultations."""
+"""Places: where the palace keeps mentions and until when, and the audit of decisions and
+consultations.
+"""
 
 from __future__ import annotations
 
@@ -19,44 +21,74 @@ from . import nodes
 
 
 def insert(
-    connection: Connection, mentions: Sequence[UUID], *, owner: str, kind: str, at: datetime,
-    where: Sequence[tuple[str, str]] | None = None, expires: datetime | None = None,
-    uris: Sequence[str | None] | None = None, facts: Sequence[Mapping[str, Any]] | None = None,
-) -> None:  # fmt: skip
-    """Insert a place for each mention; `where` has a (room, drawer) for each, or is None for none. So have `uris` and `facts`."""
+    connection: Connection,
+    mentions: Sequence[UUID],
+    *,
+    owner: str,
+    kind: str,
+    at: datetime,
+    where: Sequence[tuple[str, str]] | None = None,
+    expires: datetime | None = None,
+    uris: Sequence[str | None] | None = None,
+    facts: Sequence[Mapping[str, Any]] | None = None,
+) -> None:
+    """Insert a place for each mention; `where` has a (room, drawer) for each, or is None for none.
+    So have `uris` and `facts`.
+    """
     rooms = where or [("", "")] * len(mentions)
     values = {
-        "mentions": list(mentions), "rooms": [room for room, _ in rooms], "drawers": [drawer for _, drawer in rooms],
-        "owner": owner, "kind": kind, "at": at, "expires": expires, "uris": list(uris or [None] * len(mentions)),
+        "mentions": list(mentions), "rooms": [room for room, _ in rooms],
+        "drawers": [drawer for _, drawer in rooms], "owner": owner, "kind": kind, "at": at,
+        "expires": expires, "uris": list(uris or [None] * len(mentions)),
         "facts": [Jsonb(dict(each)) for each in facts or [{}] * len(mentions)],
     }  # fmt: skip
     connection.execute(load("writing/places")["insert"], values)
 
 
 def list_places(
-    connection: Connection, *, owners: Sequence[str], kinds: Sequence[str], now: datetime, limit: int | None,
-    room: str | None = None, drawer: str | None = None, uri: str | None = None, robot: str | None = None,
+    connection: Connection,
+    *,
+    owners: Sequence[str],
+    kinds: Sequence[str],
+    now: datetime,
+    limit: int | None,
+    room: str | None = None,
+    drawer: str | None = None,
+    uri: str | None = None,
+    robot: str | None = None,
     since: datetime | None = None,
-) -> list[Placed]:  # fmt: skip
+) -> list[Placed]:
     """The places that satisfy the filters, newest first, without forgotten and expired ones."""
     values = {
-        "owners": list(owners), "kinds": list(kinds), "now": now, "limit": limit, "room": room, "drawer": drawer,
-        "uri": uri, "robot": robot, "since": since,
+        "owners": list(owners), "kinds": list(kinds), "now": now, "limit": limit, "room": room,
+        "drawer": drawer, "uri": uri, "robot": robot, "since": since,
     }  # fmt: skip
-    return [_placed(row) for row in connection.execute(load("writing/places")["list_places"], values)]
+    return [
+        _placed(row) for row in connection.execute(load("writing/places")["list_places"], values)
+    ]
 
 
-def by_mention(connection: Connection, mention: UUID, *, owners: Sequence[str], now: datetime) -> Placed | None:
-    """The place of a mention; None when these owners have none, or when it is forgotten or expired."""
+def by_mention(
+    connection: Connection, mention: UUID, *, owners: Sequence[str], now: datetime
+) -> Placed | None:
+    """The place of a mention; None when these owners have none, or when it is
+    forgotten or expired.
+    """
     values = {"mentions": [mention], "owners": list(owners), "now": now}
     row = connection.execute(load("writing/places")["by_mentions"], values).fetchone()
     return None if row is None else _placed(row)
 
 
 def by_nodes(
-    connection: Connection, ids: Sequence[UUID], *, owners: Sequence[str], kinds: Sequence[str], now: datetime,
-    room: str | None = None, drawer: str | None = None,
-) -> dict[str, Placed]:  # fmt: skip
+    connection: Connection,
+    ids: Sequence[UUID],
+    *,
+    owners: Sequence[str],
+    kinds: Sequence[str],
+    now: datetime,
+    room: str | None = None,
+    drawer: str | None = None,
+) -> dict[str, Placed]:
     """The newest place of each of these nodes, for those that have one."""
     values = {
         "nodes": list(ids),
@@ -66,24 +98,36 @@ def by_nodes(
         "room": room,
         "drawer": drawer,
     }
-    return {str(row["node_id"]): _placed(row) for row in connection.execute(load("writing/places")["by_nodes"], values)}
+    return {
+        str(row["node_id"]): _placed(row)
+        for row in connection.execute(load("writing/places")["by_nodes"], values)
+    }
 
 
 def rooms(connection: Connection, *, owners: Sequence[str]) -> list[Room]:
     """The rooms with their drawers, by name."""
     rows = connection.execute(load("writing/places")["rooms"], {"owners": list(owners)}).fetchall()
-    return [Room(name=name, drawers=tuple(map(_drawer, of))) for name, of in groupby(rows, key=lambda row: row["room"])]
+    return [
+        Room(name=name, drawers=tuple(map(_drawer, of)))
+        for name, of in groupby(rows, key=lambda row: row["room"])
+    ]
 
 
 def names(connection: Connection, *, owners: Sequence[str], limit: int) -> list[tuple[str, str]]:
     """The rooms and drawers by name, (room, drawer), as far as `limit`."""
-    rows = connection.execute(load("writing/places")["names"], {"owners": list(owners), "limit": limit})
+    rows = connection.execute(
+        load("writing/places")["names"], {"owners": list(owners), "limit": limit}
+    )
     return [(row["room"], row["drawer"]) for row in rows]
 
 
 def survey(connection: Connection, *, note_owner: str, now: datetime) -> tuple[bool, bool]:
-    """Return whether a session has notes, and whether notes of anybody have expired and are still to be hidden."""
-    row = connection.execute(load("writing/places")["survey"], {"note_owner": note_owner, "now": now}).fetchone()
+    """Return whether a session has notes, and whether notes of anybody have expired and are still
+    to be hidden.
+    """
+    row = connection.execute(
+        load("writing/places")["survey"], {"note_owner": note_owner, "now": now}
+    ).fetchone()
     assert row is not None  # a select without from has one row
     return row["notes"], row["expired"]
 
@@ -117,7 +161,8 @@ def hide(
 def sweep(connection: Connection, *, now: datetime, by: str) -> set[UUID]:
     """Hide up to a thousand expired notes; returns the nodes hidden with their last mention."""
     return _hide_unmentioned(
-        connection, connection.execute(load("writing/places")["sweep"], {"now": now, "by": by}).fetchall()
+        connection,
+        connection.execute(load("writing/places")["sweep"], {"now": now, "by": by}).fetchall(),
     )
 
 
@@ -132,7 +177,9 @@ def _hide_unmentioned(connection: Connection, rows: Iterable[Row]) -> set[UUID]:
 
 
 def lock_drawer(connection: Connection, *, owner: str, room: str, drawer: str) -> None:
-    """Lock a drawer until the transaction ends: two promotions at the same time would each miss what the other files."""
+    """Lock a drawer until the transaction ends: two promotions at the same time would each miss
+    what the other files.
+    """
     take_locks(connection, "drawer", (owner, room, drawer))
 
 
@@ -143,10 +190,14 @@ def mark_promoted(connection: Connection, note: UUID, *, at: datetime | None) ->
 
 def add_decision(connection: Connection, row: Mapping[str, Any]) -> None:
     """Add a decision to the audit."""
-    connection.execute(load("writing/places")["add_decision"], {**row, "against": Jsonb(row["against"])})
+    connection.execute(
+        load("writing/places")["add_decision"], {**row, "against": Jsonb(row["against"])}
+    )
 
 
-def decisions(connection: Connection, *, owner: str, limit: int, id: UUID | None = None) -> list[Row]:
+def decisions(
+    connection: Connection, *, owner: str, limit: int, id: UUID | None = None
+) -> list[Row]:
     """Decisions, newest first."""
     return connection.execute(
         load("writing/places")["decisions"], {"owner": owner, "limit": limit, "id": id}
@@ -155,35 +206,48 @@ def decisions(connection: Connection, *, owner: str, limit: int, id: UUID | None
 
 def is_undone(connection: Connection, decision: UUID) -> bool:
     """True if a decision was undone before."""
-    return connection.execute(load("writing/places")["is_undone"], {"id": decision}).fetchone() is not None
+    return (
+        connection.execute(load("writing/places")["is_undone"], {"id": decision}).fetchone()
+        is not None
+    )
 
 
 def add_consultation(connection: Connection, row: Mapping[str, Any]) -> None:
     """Add a consultation to the audit."""
-    connection.execute(load("writing/places")["add_consultation"], {**row, "layers": Jsonb(row["layers"])})
+    connection.execute(
+        load("writing/places")["add_consultation"], {**row, "layers": Jsonb(row["layers"])}
+    )
 
 
 def consultations(connection: Connection, *, owner: str, limit: int) -> list[Row]:
     """Consultations, newest first."""
-    return connection.execute(load("writing/places")["consultations"], {"owner": owner, "limit": limit}).fetchall()
+    return connection.execute(
+        load("writing/places")["consultations"], {"owner": owner, "limit": limit}
+    ).fetchall()
 
 
 def last_wake(connection: Connection, *, owner: str, robot: str) -> datetime | None:
     """When a robot last woke up; None for never."""
-    row = connection.execute(load("writing/places")["last_wake"], {"owner": owner, "robot": robot}).fetchone()
+    row = connection.execute(
+        load("writing/places")["last_wake"], {"owner": owner, "robot": robot}
+    ).fetchone()
     return None if row is None else row["at"]
 
 
 def set_wake(connection: Connection, *, owner: str, robot: str, at: datetime) -> None:
     """Record that a robot wakes up."""
-    connection.execute(load("writing/places")["set_wake"], {"owner": owner, "robot": robot, "at": at})
+    connection.execute(
+        load("writing/places")["set_wake"], {"owner": owner, "robot": robot, "at": at}
+    )
 
 
 def note_owners(connection: Connection, *, owner: str) -> list[str]:
     """The owners of the notes of all sessions of a user."""
     return [
         row["owner"]
-        for row in connection.execute(load("writing/places")["note_owners"], {"prefix": note_owner_prefix(owner)})
+        for row in connection.execute(
+            load("writing/places")["note_owners"], {"prefix": note_owner_prefix(owner)}
+        )
     ]
 
 
@@ -198,9 +262,21 @@ def _drawer(row: Row) -> Drawer:
 
 def _placed(row: Row) -> Placed:
     return Placed(
-        id=str(row["mention_id"]), node_id=str(row["node_id"]), kind=row["kind"], content=row["content"],
-        tokens=row["tokens"], importance=row["importance"], room=row["room"], drawer=row["drawer"], robot=row["robot"],
-        session=row["session"] or None, at=row["at"], filed_at=row["filed_at"], expires_at=row["expires_at"],
-        promoted_at=row["promoted_at"], uri=row["uri"], facts=row["facts"],
+        id=str(row["mention_id"]),
+        node_id=str(row["node_id"]),
+        kind=row["kind"],
+        content=row["content"],
+        tokens=row["tokens"],
+        importance=row["importance"],
+        room=row["room"],
+        drawer=row["drawer"],
+        robot=row["robot"],
+        session=row["session"] or None,
+        at=row["at"],
+        filed_at=row["filed_at"],
+        expires_at=row["expires_at"],
+        promoted_at=row["promoted_at"],
+        uri=row["uri"],
+        facts=row["facts"],
         owner=row["owner"],
-    )  # fmt: skip
+    )

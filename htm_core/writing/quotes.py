@@ -1,7 +1,8 @@
 """Quotes: what shows a memory elsewhere, which is hidden, brought back and erased with it.
 
-A recall tool shows each memory with its id, so what it quotes is known. What tools and assistants say, notes of a session and what
-was promoted from them are known by their words, where they repeat a whole text.
+A recall tool shows each memory with its id, so what it quotes is known. What tools and assistants
+say, notes of a session and what was promoted from them are known by their words, where they repeat
+a whole text.
 """
 
 from __future__ import annotations
@@ -19,24 +20,35 @@ from ..db.queries import load
 from ..db.records import Entry
 from . import nodes, places
 
-# A text of fewer words stands in other texts by chance, unless it is longer than so many characters.
+# A text of fewer words stands in other texts by chance, unless it is longer than so many
+# characters.
 WORDS, BY_CHANCE = 4, 500
 _ID = re.compile(
     r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}(?!\][.;])"
 )  # as functions/quotes.sql has it
 
 
-def forget(connection: Connection, gone: Sequence[UUID], *, owner: str, by: str, at: datetime) -> list[UUID]:
-    """Hide what quotes nodes that are not live any more; returns the nodes of these quotes that are not live any more either."""
+def forget(
+    connection: Connection, gone: Sequence[UUID], *, owner: str, by: str, at: datetime
+) -> list[UUID]:
+    """Hide what quotes nodes that are not live any more; returns the nodes of these quotes that are
+    not live any more either.
+    """
     ids = [row["id"] for row in _quotes(connection, gone, owner=owner)]
     if not ids:
         return []
-    rows = connection.execute(load("writing/forgetting")["forget_quotes"], {"ids": ids, "by": by, "at": at})
+    rows = connection.execute(
+        load("writing/forgetting")["forget_quotes"], {"ids": ids, "by": by, "at": at}
+    )
     return _refresh(connection, [row["node_id"] for row in rows])
 
 
-def restore(connection: Connection, back: Sequence[UUID], *, owner: str, times: Sequence[datetime]) -> None:
-    """Bring back what was hidden with nodes because it quotes them, and quotes nothing else that is forgotten."""
+def restore(
+    connection: Connection, back: Sequence[UUID], *, owner: str, times: Sequence[datetime]
+) -> None:
+    """Bring back what was hidden with nodes because it quotes them, and quotes nothing else that is
+    forgotten.
+    """
     ids = [row["id"] for row in _quotes(connection, back, owner=owner, times=times)]
     if ids:
         rows = connection.execute(load("writing/forgetting")["restore_quotes"], {"ids": ids})
@@ -46,19 +58,27 @@ def restore(connection: Connection, back: Sequence[UUID], *, owner: str, times: 
 def times_forgotten(connection: Connection, group: Sequence[UUID]) -> list[datetime]:
     """When the mentions of nodes were forgotten."""
     return [
-        row["time"] for row in connection.execute(load("writing/forgetting")["times_forgotten"], {"nodes": list(group)})
+        row["time"]
+        for row in connection.execute(
+            load("writing/forgetting")["times_forgotten"], {"nodes": list(group)}
+        )
     ]
 
 
 def erase(
     connection: Connection, ids: Sequence[UUID], *, owner: str, stated: Collection[UUID]
 ) -> dict[str, list[UUID]]:
-    """Empty what quotes nodes that are erased, of which some were stated by somebody; returns the nodes of the quotes by owner."""
+    """Empty what quotes nodes that are erased, of which some were stated by somebody; returns the
+    nodes of the quotes by owner.
+    """
     rows = _quotes(connection, ids, owner=owner, stated=stated)
     if rows:
-        connection.execute(load("writing/forgetting")["empty"], {"ids": [row["id"] for row in rows]})
+        connection.execute(
+            load("writing/forgetting")["empty"], {"ids": [row["id"] for row in rows]}
+        )
     connection.execute(
-        load("writing/forgetting")["empty_audit"], {"ids": list(ids), "owners": _owners(connection, owner)}
+        load("writing/forgetting")["empty_audit"],
+        {"ids": list(ids), "owners": _owners(connection, owner)},
     )
     quoting: dict[str, list[UUID]] = {}
     for row in rows:
@@ -68,11 +88,21 @@ def erase(
 
 
 def queue_late(connection: Connection, entries: Sequence[Entry]) -> Queued | None:
-    """Have those entries hidden that quote what was forgotten before they are written, for `hidden_late`; None where none can."""
-    pairs = [(entry.mention, UUID(id)) for entry in entries if entry.role == "tool" for id in ids_in(entry)]
+    """Have those entries hidden that quote what was forgotten before they are written, for
+    `hidden_late`; None where none can.
+    """
+    pairs = [
+        (entry.mention, UUID(id))
+        for entry in entries
+        if entry.role == "tool"
+        for id in ids_in(entry)
+    ]
     if not pairs:
         return None
-    values = {"mentions": [mention for mention, _ in pairs], "quoted": [quoted for _, quoted in pairs]}
+    values = {
+        "mentions": [mention for mention, _ in pairs],
+        "quoted": [quoted for _, quoted in pairs],
+    }
     return connection.queue(load("writing/forgetting")["forget_late_quotes"], values)
 
 
@@ -83,7 +113,9 @@ def hidden_late(connection: Connection, late: Queued | None) -> list[UUID]:
 
 def ids_in(entry: Entry) -> set[str]:
     """The ids that stand in an entry's text or in its payload."""
-    return set(_ID.findall(entry.content)) | set(_ID.findall((entry.payload or b"").decode("ascii", "ignore")))
+    return set(_ID.findall(entry.content)) | set(
+        _ID.findall((entry.payload or b"").decode("ascii", "ignore"))
+    )
 
 
 def _quotes(
@@ -94,17 +126,28 @@ def _quotes(
     times: Sequence[datetime] | None = None,
     stated: Collection[UUID] | None = None,
 ) -> list[Row]:
-    """Return what quotes nodes, as id, node_id and owner: what is shown; what was hidden at `times`; or all of it.
+    """Return what quotes nodes, as id, node_id and owner: what is shown; what was hidden at
+    `times`; or all of it.
 
     That is for nodes that are erased, of which the words of those that are `stated` are looked for.
     """
     if not quoted:
         return []
-    statements, nodes, is_erased = load("writing/forgetting"), {"nodes": list(quoted)}, stated is not None
+    statements, nodes, is_erased = (
+        load("writing/forgetting"),
+        {"nodes": list(quoted)},
+        stated is not None,
+    )
     if stated is None:
         stated = {row["id"] for row in connection.execute(statements["told_nodes"], nodes)}
-    known = [row["content"] for row in connection.execute(statements["texts_of_nodes"], nodes) if row["id"] in stated]
-    texts = [text for text in known if len(text) > BY_CHANCE or len(lexical_text(text).split()) >= WORDS]
+    known = [
+        row["content"]
+        for row in connection.execute(statements["texts_of_nodes"], nodes)
+        if row["id"] in stated
+    ]
+    texts = [
+        text for text in known if len(text) > BY_CHANCE or len(lexical_text(text).split()) >= WORDS
+    ]
     values = {
         "owners": _owners(connection, owner),
         "nodes": list(quoted),

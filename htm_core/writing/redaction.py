@@ -1,4 +1,6 @@
-"""A redactor's work on what is stored, with the files in a message's payload, of which PDFs are read in a process of their own."""
+"""A redactor's work on what is stored, with the files in a message's payload, of which PDFs are
+read in a process of their own.
+"""
 
 from __future__ import annotations
 
@@ -18,14 +20,18 @@ from ..text.redaction.pdfs import UNREAD, is_unread_marker, search_pages
 from ..text.redaction.redactor import Redactor
 from .file_bytes import UnreadPdf, can_read_pdfs, read_bytes
 
-KNOWN = 256  # PDFs of which is kept in mind how much of what was found: a client sends its history again with each turn
+# PDFs of which is kept in mind how much of what was found: a client sends its history again with
+# each turn
+KNOWN = 256
 
 _log = logging.getLogger("htm.redaction")
 _UNREAD: Mapping[str, int] = {UNREAD: 1}
 
 
 class _Findings:
-    """Findings of redactors in the PDFs that were searched last, by a digest under a key of this process: no text, no name."""
+    """Findings of redactors in the PDFs that were searched last, by a digest under a key of this
+    process: no text, no name.
+    """
 
     def __init__(self) -> None:
         self._lock, self._key = threading.Lock(), secrets.token_bytes(32)
@@ -51,15 +57,20 @@ _findings = _Findings()
 
 
 def redact_draft(draft: Draft, redactor: Redactor | None) -> Draft:
-    """A draft without what is redacted (see `htm_core.text.redaction.values.redact_draft`), PDFs in its payload too."""
+    """A draft without what is redacted (see `htm_core.text.redaction.values.redact_draft`), PDFs in
+    its payload too.
+    """
     return values.redact_draft(draft, redactor, search_pdf=search_pdf)
 
 
-def redact_payload(payload: bytes, redactor: Redactor | None, *, stored: Collection[bytes] = ()) -> bytes:
+def redact_payload(
+    payload: bytes, redactor: Redactor | None, *, stored: Collection[bytes] = ()
+) -> bytes:
     """A payload without what is redacted, as it is stored, to compare it with those in `stored`.
 
-    Where a PDF could not be read in time, now or when it was stored, nobody can say whether it is the same one. So the rest of the
-    payload decides: if it is that of one in `stored`, the answer is that one. A message does not change with how busy a machine is.
+    Where a PDF could not be read in time, now or when it was stored, nobody can say whether it is
+    the same one. So the rest of the payload decides: if it is that of one in `stored`, the answer
+    is that one. A message does not change with how busy a machine is.
     """
     if redactor is None:
         return payload
@@ -77,8 +88,9 @@ def redact_payload(payload: bytes, redactor: Redactor | None, *, stored: Collect
 
 
 def search_pdf(pdf: bytes, redactor: Redactor) -> Mapping[str, int]:
-    """Count what a redactor finds in the first pages of a PDF, by kind: nothing in one that is locked or broken, has no text, or
-    cannot be read without the extra `pdf`. One that takes too long or too much to read counts as `unread`.
+    """Count what a redactor finds in the first pages of a PDF, by kind: nothing in one that is
+    locked or broken, has no text, or cannot be read without the extra `pdf`. One that takes too
+    long or too much to read counts as `unread`.
     """
     counts = _findings.get(pdf, redactor)
     if counts is not None:
@@ -87,11 +99,17 @@ def search_pdf(pdf: bytes, redactor: Redactor) -> Mapping[str, int]:
         return {}
     try:
         if len(pdf) > FILE_BYTES:
-            raise UnreadPdf(f"expected a PDF of at most {FILE_BYTES:,} bytes, got {len(pdf):,}; divide it")
+            raise UnreadPdf(
+                f"expected a PDF of at most {FILE_BYTES:,} bytes, got {len(pdf):,}; divide it"
+            )
         file = read_bytes(pdf, name="", media_type="application/pdf", most_pages=ATTACHED_PAGES)
         counts = search_pages(redactor, file.each_page())
     except UnreadPdf as error:
-        _log.warning("a PDF could not be searched for what is redacted, and is kept as a PDF that says so: %s", error)
+        _log.warning(
+            "a PDF could not be searched for what is redacted, and is kept as a PDF that "
+            "says so: %s",
+            error,
+        )
         if error.is_late:
             return _UNREAD  # there may be more time when it comes again
         counts = _UNREAD

@@ -50,11 +50,18 @@ def renew_tag_edges(connection: Connection, nodes: Sequence[UUID]) -> None:
     One call at a time in a tenant: two for the same nodes would each miss the edges of the other.
     """
     take_locks(connection, "relate", ())
-    values = {"nodes": list(nodes), "min_weight": MIN_WEIGHT, "max_edges": MAX_EDGES, "common": COMMON_TAG}
+    values = {
+        "nodes": list(nodes),
+        "min_weight": MIN_WEIGHT,
+        "max_edges": MAX_EDGES,
+        "common": COMMON_TAG,
+    }
     connection.execute(load("writing/relations")["renew_tag_edges"], values)
 
 
-def link(connection: Connection, source: UUID, target: UUID, *, kind: str, weight: float, owner: str) -> None:
+def link(
+    connection: Connection, source: UUID, target: UUID, *, kind: str, weight: float, owner: str
+) -> None:
     """Add an explicit edge or change its weight; a weight of 0 deletes it."""
     values = {"source": source, "target": target, "kind": kind, "owner": owner}
     if weight > 0:
@@ -63,10 +70,19 @@ def link(connection: Connection, source: UUID, target: UUID, *, kind: str, weigh
         connection.execute(load("writing/relations")["unlink"], values)
 
 
-def link_new(connection: Connection, pairs: Sequence[tuple[UUID, UUID]], *, kind: str, owner: str) -> None:
-    """Add explicit edges between pairs of nodes, with the weight 1; those that there are stay as they are."""
-    values = {"sources": [source for source, _ in pairs], "targets": [target for _, target in pairs]}
-    connection.execute(load("writing/relations")["link_new"], values | {"kind": kind, "owner": owner})
+def link_new(
+    connection: Connection, pairs: Sequence[tuple[UUID, UUID]], *, kind: str, owner: str
+) -> None:
+    """Add explicit edges between pairs of nodes, with the weight 1; those that there are stay as
+    they are.
+    """
+    values = {
+        "sources": [source for source, _ in pairs],
+        "targets": [target for _, target in pairs],
+    }
+    connection.execute(
+        load("writing/relations")["link_new"], values | {"kind": kind, "owner": owner}
+    )
 
 
 def walk(
@@ -80,11 +96,20 @@ def walk(
     min_weight: float,
 ) -> list[RelatedNode]:
     """The live nodes within `hops` edges, each with its strongest path, strongest first."""
-    values = {"node": node, "hops": hops, "kinds": list(kinds), "owners": list(owners), "limit": limit}
+    values = {
+        "node": node,
+        "hops": hops,
+        "kinds": list(kinds),
+        "owners": list(owners),
+        "limit": limit,
+    }
     rows = connection.execute(
         load("writing/relations")["walk"], values | {"min_weight": min_weight, "width": WALK_WIDTH}
     )
-    return [RelatedNode(row["node"], row["weight"], tuple(Relation(**edge) for edge in row["path"])) for row in rows]
+    return [
+        RelatedNode(row["node"], row["weight"], tuple(Relation(**edge) for edge in row["path"]))
+        for row in rows
+    ]
 
 
 def source(connection: Connection, node: UUID) -> FactSource | None:
@@ -99,10 +124,15 @@ def lock_source(connection: Connection, node: UUID) -> bool:
     return row is not None and row["live"]
 
 
-def add_derived(connection: Connection, node: UUID, mentions: Sequence[UUID], *, owner: str) -> None:
-    """Mark mentions as facts from a node: they are hidden, shown and erased with it, and get an edge to it."""
+def add_derived(
+    connection: Connection, node: UUID, mentions: Sequence[UUID], *, owner: str
+) -> None:
+    """Mark mentions as facts from a node: they are hidden, shown and erased with it, and get an
+    edge to it.
+    """
     connection.execute(
-        load("writing/relations")["add_derived"], {"source": node, "mentions": list(mentions), "owner": owner}
+        load("writing/relations")["add_derived"],
+        {"source": node, "mentions": list(mentions), "owner": owner},
     )
 
 

@@ -21,14 +21,19 @@ from htm_core.prompt.messages import storable
 
 WHOLE = "$"
 _KEYS = ("dims", "embed", "fields")
-# The event loop that waits for the current batch. The user's own coroutines run there, since they may be bound to it.
-waiting: ContextVar[asyncio.AbstractEventLoop | None] = ContextVar("htm_store_waiting", default=None)
+# The event loop that waits for the current batch. The user's own coroutines run there, since they
+# may be bound to it.
+waiting: ContextVar[asyncio.AbstractEventLoop | None] = ContextVar(
+    "htm_store_waiting", default=None
+)
 Vectors = list[list[float]]
 
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """A store's index. Without an embedder it is the memory's own; without fields nothing is indexed."""
+    """A store's index. Without an embedder it is the memory's own; without fields nothing is
+    indexed.
+    """
 
     embedder: EmbedderLike | None
     dim: int | None
@@ -40,7 +45,9 @@ class Index:
         return bool(self.fields)
 
     def texts(self, value: dict[str, Any], index: object) -> list[str] | None:
-        """The texts by which an item is found, None for none. `index` is `put`'s argument: False, paths, or None for the fields."""
+        """The texts by which an item is found, None for none. `index` is `put`'s argument: False,
+        paths, or None for the fields.
+        """
         if index is False or not self.on:
             return None
         paths = self.fields if index is None else check_paths(index, what="index")
@@ -53,13 +60,15 @@ def index_of(config: IndexConfig | bool | None) -> Index:
         return Index(None, None, (WHOLE,) if config is None else ())
     if not isinstance(config, Mapping):
         raise InvalidInput(
-            f"expected index to be None (the memory's embedder, over the whole value), False (none) or a mapping of "
+            "expected index to be None (the memory's embedder, over the whole value), False "
+            "(none) or a mapping of "
             f"{', '.join(_KEYS)}; got {config!r:.80}"
         )
     unknown = [str(key) for key in config if key not in _KEYS]
     if unknown:
         raise InvalidInput(
-            f"expected index to have {', '.join(_KEYS)}, got {', '.join(unknown)} too; leave it out: the kind of index and "
+            f"expected index to have {', '.join(_KEYS)}, got {', '.join(unknown)} too; leave it "
+            "out: the kind of index and "
             "the distance are chosen by how many items there are"
         )
     fields = config.get("fields")
@@ -76,7 +85,8 @@ def check_paths(paths: object, *, what: str) -> Sequence[str]:
     if isinstance(paths, list | tuple) and all(isinstance(path, str) and path for path in paths):
         return paths
     raise InvalidInput(
-        f"expected {what} to be a list of paths such as ['text', 'chapters[*].title'], got {paths!r:.80}"
+        f"expected {what} to be a list of paths such as ['text', 'chapters[*].title'], got "
+        f"{paths!r:.80}"
     )
 
 
@@ -91,13 +101,19 @@ def _embedder(embed: Any) -> EmbedderLike | None:
         return ensure_embeddings(embed)
     if isinstance(embed, EmbeddingsLambda):
         return EmbeddingFunction(getattr(embed, "func", None) or embed.afunc)
-    if embed is None or isinstance(embed, Embeddings) or hasattr(embed, "embed_documents") or not callable(embed):
+    if (
+        embed is None
+        or isinstance(embed, Embeddings)
+        or hasattr(embed, "embed_documents")
+        or not callable(embed)
+    ):
         return embed  # type: ignore[no-any-return]  # the core checks it
     return EmbeddingFunction(embed)
 
 
 class EmbeddingFunction:
-    """An embedder made of a function from texts to vectors, awaited or not; known by its `model`, else by the function's name.
+    """An embedder made of a function from texts to vectors, awaited or not; known by its `model`,
+    else by the function's name.
 
     Raises `InvalidInput` for a function whose name may be another's too, and that has no `model`.
     """
@@ -133,21 +149,29 @@ def _name_of(function: Callable[..., Any]) -> str:
         return model
     called = function if hasattr(function, "__qualname__") else type(function)
     name = f"{called.__module__}.{called.__qualname__}"
-    is_alone = owner is function or inspect.ismodule(owner)  # a function, and not a method of something
+    # a function, and not a method of something
+    is_alone = owner is function or inspect.ismodule(owner)
     if is_alone and inspect.isfunction(inspect.unwrap(function)) and "<" not in name:
         return name
-    holds_nothing = not isinstance(function, functools.partial) and getattr(owner, "__dict__", None) == {}
+    holds_nothing = (
+        not isinstance(function, functools.partial) and getattr(owner, "__dict__", None) == {}
+    )
     if holds_nothing and not inspect.isfunction(function) and "<" not in name:
         return name
     raise InvalidInput(
-        f"index['embed']: expected to know which model {name} is, but a lambda, a local function, a partial and an object with "
-        "state may be any model: vectors of another one would pass for vectors of this one. Give it an attribute: "
-        f"embed.model = 'my-model-1'. If vectors were stored for it without a name, embed.model = {name!r} finds them"
+        f"index['embed']: expected to know which model {name} is, but a lambda, a local function, "
+        "a partial and an object with "
+        "state may be any model: vectors of another one would pass for vectors of this one. Give "
+        "it an attribute: "
+        "embed.model = 'my-model-1'. If vectors were stored for it without a name, embed.model = "
+        f"{name!r} finds them"
     )
 
 
 def _run(work: Callable[[list[str]], Any], texts: list[str]) -> Vectors:
-    """Run a coroutine: on the event loop that waits for this batch, else on a new one in a thread of its own."""
+    """Run a coroutine: on the event loop that waits for this batch, else on a new one in a thread
+    of its own.
+    """
     loop = waiting.get()
     if loop is not None and loop.is_running() and loop is not asyncio._get_running_loop():
         vectors: Vectors = asyncio.run_coroutine_threadsafe(work(texts), loop).result()

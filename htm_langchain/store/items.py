@@ -59,12 +59,15 @@ def minutes(number: object, *, what: str) -> timedelta:
     """A time to live, from LangGraph's minutes; raises `InvalidInput` for none above zero."""
     real = isinstance(number, int | float) and not isinstance(number, bool)
     if not real or not math.isfinite(cast(float, number)) or cast(float, number) <= 0:
-        raise InvalidInput(f"expected {what} to be minutes above zero, got {number!r}; use None for ever")
+        raise InvalidInput(
+            f"expected {what} to be minutes above zero, got {number!r}; use None for ever"
+        )
     try:
         return max(timedelta(minutes=cast(float, number)), timedelta.resolution)
     except OverflowError:
         raise InvalidInput(
-            f"expected {what} to be minutes that a time span can hold, got {number!r}; use None for ever"
+            f"expected {what} to be minutes that a time span can hold, got {number!r}; use None "
+            "for ever"
         ) from None
 
 
@@ -72,9 +75,15 @@ def check_ttl(config: TTLConfig | None) -> TTLConfig | None:
     """A store's TTL configuration; raises `InvalidInput` for unknown keys and impossible times."""
     if config is None:
         return None
-    unknown = [str(key) for key in config if key not in _TTL] if isinstance(config, Mapping) else [repr(config)]
+    unknown = (
+        [str(key) for key in config if key not in _TTL]
+        if isinstance(config, Mapping)
+        else [repr(config)]
+    )
     if unknown:
-        raise InvalidInput(f"expected ttl to be a mapping of {', '.join(_TTL)}; got {', '.join(unknown)}")
+        raise InvalidInput(
+            f"expected ttl to be a mapping of {', '.join(_TTL)}; got {', '.join(unknown)}"
+        )
     for name in ("default_ttl", "sweep_interval_minutes"):
         if config.get(name) is not None:
             minutes(config.get(name), what=name)
@@ -82,7 +91,8 @@ def check_ttl(config: TTLConfig | None) -> TTLConfig | None:
 
 
 def pattern(conditions: Sequence[MatchCondition], kind: str) -> tuple[str, ...] | None:
-    """All prefixes (or suffixes) that must match, as one; None when no namespace can match them all.
+    """All prefixes (or suffixes) that must match, as one; None when no namespace can match them
+    all.
 
     "*" stands for any one label.
     """
@@ -100,10 +110,13 @@ def pattern(conditions: Sequence[MatchCondition], kind: str) -> tuple[str, ...] 
 
 
 def check_namespace(namespace: object) -> None:
-    """Refuse a namespace that is one text: its letters would be its labels, and "user-1" a prefix of "user-12"."""
+    """Refuse a namespace that is one text: its letters would be its labels, and "user-1" a prefix
+    of "user-12".
+    """
     if not isinstance(namespace, list | tuple):
         raise InvalidInput(
-            f"expected a namespace to be a tuple of labels such as ('users', 'ann'), got {namespace!r:.80}"
+            "expected a namespace to be a tuple of labels such as ('users', 'ann'), got "
+            f"{namespace!r:.80}"
         )
 
 
@@ -111,5 +124,7 @@ def check_conditions(conditions: Sequence[MatchCondition]) -> None:
     """Refuse an unknown kind of match."""
     for condition in conditions:
         if condition.match_type not in ("prefix", "suffix"):
-            raise InvalidInput(f"expected match_type to be 'prefix' or 'suffix', got {condition.match_type!r}")
+            raise InvalidInput(
+                f"expected match_type to be 'prefix' or 'suffix', got {condition.match_type!r}"
+            )
         check_namespace(condition.path)

@@ -29,27 +29,42 @@ from htm_core.prompt.scope import StoreOptions, as_secret, memory_of_store
 
 from .filters import where_of
 from .index import index_of, waiting
-from .items import Place, check_conditions, check_namespace, check_ttl, found_item, got_item, minutes, pattern, put_item
+from .items import (
+    Place,
+    check_conditions,
+    check_namespace,
+    check_ttl,
+    found_item,
+    got_item,
+    minutes,
+    pattern,
+    put_item,
+)
 from .sweeper import Sweeper
 
-# The collection that all stores of a tenant share. No vector store can open a collection of this kind.
+# The collection that all stores of a tenant share. No vector store can open a collection of this
+# kind.
 COLLECTION: Final = "store"
 KIND: Final = "langgraph"
 DEFAULT_INTERVAL = 5  # minutes between sweeps, as in PostgresStore
 
 
 class HTMStore(BaseStore):
-    """Keep items under namespaces and keys, and find them by meaning, words and filters: `create_agent(store=…)`.
+    """Keep items under namespaces and keys, and find them by meaning, words and filters:
+    `create_agent(store=…)`.
 
     Args:
-        index: None (the memory's embedder, over the whole value), False (nothing is indexed, and queries are ignored), or
+        index: None (the memory's embedder, over the whole value), False (nothing is indexed, and
+        queries are ignored), or
             LangGraph's mapping of `dims`, `embed` and `fields`, each of which may be left out.
-        ttl: LangGraph's mapping, in minutes. An expired item is gone at once; sweeping frees its space.
-        store: Options of the memory that it works on. All stores of a tenant have the same items.
+        ttl: LangGraph's mapping, in minutes. An expired item is gone at once; sweeping frees its
+        space. store: Options of the memory that it works on. All stores of a tenant have the same
+        items.
 
-    A batch's reads see what was there before its writes. All of its writes happen, the last one to each key, or none. An item
-    can be found as soon as `put` returns. Scores are in [0, 1]. Nothing is opened before the first operation. Raises
-    `InvalidInput`, `ModelError`, `DimensionMismatch` and `StorageError`.
+    A batch's reads see what was there before its writes. All of its writes happen, the last one to
+    each key, or none. An item can be found as soon as `put` returns. Scores are in [0, 1]. Nothing
+    is opened before the first operation. Raises `InvalidInput`, `ModelError`, `DimensionMismatch`
+    and `StorageError`.
 
         store = HTMStore(memory=Memory("atlas"))
         store.put(("users", "ann"), "drink", {"text": "Ann likes tea."})
@@ -60,14 +75,20 @@ class HTMStore(BaseStore):
 
     @with_options(StoreOptions, tenant="default")
     def __init__(
-        self, *, index: IndexConfig | bool | None = None, ttl: TTLConfig | None = None, **store: Unpack[StoreOptions]
+        self,
+        *,
+        index: IndexConfig | bool | None = None,
+        ttl: TTLConfig | None = None,
+        **store: Unpack[StoreOptions],
     ) -> None:
         self.memory = memory_of_store(store)
         self._is_owner = store["memory"] is None
         self.index_config = index
         self._index = index_of(index)
         self.ttl_config = check_ttl(ttl)
-        self._items = self.memory.collection(COLLECTION, kind=KIND, dim=self._index.dim, embedder=self._index.embedder)
+        self._items = self.memory.collection(
+            COLLECTION, kind=KIND, dim=self._index.dim, embedder=self._index.embedder
+        )
         self._sweeper = Sweeper(self._items.sweep)
         weakref.finalize(self, self._sweeper.ask_to_stop)
 
@@ -88,11 +109,12 @@ class HTMStore(BaseStore):
         Args:
             conn_string: The DSN.
             tenant: The tenant, "default" by default.
-            pool_config: `min_size` and `max_size` of the pool of connections; by default those of `Settings`.
-            index: As for `HTMStore`.
+            pool_config: `min_size` and `max_size` of the pool of connections; by default those of
+            `Settings`. index: As for `HTMStore`.
             ttl: As for `HTMStore`.
 
-        Raises `InvalidInput` for what these cannot be. Nothing is opened before the first operation.
+        Raises `InvalidInput` for what these cannot be. Nothing is opened before the first
+        operation.
 
             with HTMStore.from_conn_string("postgresql://…") as store:
                 store.setup()
@@ -101,7 +123,9 @@ class HTMStore(BaseStore):
         settings = _settings(pool_config)
         return OpenStore(
             lambda kind: kind(
-                memory=Memory(url=conn_string, tenant=tenant, settings=settings), index=index, ttl=ttl
+                memory=Memory(url=conn_string, tenant=tenant, settings=settings),
+                index=index,
+                ttl=ttl,
             )._owning()
         )
 
@@ -113,18 +137,22 @@ class HTMStore(BaseStore):
     def __deepcopy__(self, memo: object) -> Self:
         return self  # a handle, like the memory itself; there is one sweeper
 
-    # -- operations ---------------------------------------------------------------------------------------------------
+    # -- operations --------------------------------------------------------------------------------
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
-        """Do several operations: reads first, then all writes at once. The answers are in the order of the operations.
+        """Do several operations: reads first, then all writes at once. The answers are in the order
+        of the operations.
 
         Args:
-            ops: `GetOp`, `SearchOp`, `PutOp` and `ListNamespacesOp`. A search without a query answers with what was put last
+            ops: `GetOp`, `SearchOp`, `PutOp` and `ListNamespacesOp`. A search without a query
+            answers with what was put last
                 first.
 
-        Raises `InvalidInput`, `ModelError`, `DimensionMismatch` and `StorageError`, and has then written nothing.
+        Raises `InvalidInput`, `ModelError`, `DimensionMismatch` and `StorageError`, and has then
+        written nothing.
         """
-        # Called by what runs on that loop, which stands still until this is done and cannot embed meanwhile.
+        # Called by what runs on that loop, which stands still until this is done and cannot embed
+        # meanwhile.
         if waiting.get() is asyncio._get_running_loop():
             waiting.set(None)
         operations = list(ops)
@@ -153,7 +181,11 @@ class HTMStore(BaseStore):
     def _read(self, operations: Sequence[Op]) -> dict[Place, CollectionItem]:
         stored: dict[Place, CollectionItem] = {}
         for refresh in (True, False):
-            wanted = [_place(op) for op in operations if isinstance(op, GetOp) and bool(op.refresh_ttl) is refresh]
+            wanted = [
+                _place(op)
+                for op in operations
+                if isinstance(op, GetOp) and bool(op.refresh_ttl) is refresh
+            ]
             items = self._items.get(wanted, refresh=refresh) if wanted else []
             stored |= {(tuple(item.namespace), cast(str, item.id)): item for item in items}
         return stored
@@ -191,13 +223,15 @@ class HTMStore(BaseStore):
             prefix=prefix, suffix=suffix, max_depth=op.max_depth, limit=op.limit, offset=op.offset
         )
 
-    # -- keeping ------------------------------------------------------------------------------------------------------
+    # -- keeping -----------------------------------------------------------------------------------
 
     def setup(self) -> None:
-        """Create the schema where it is missing, and check that the index has the model that made the items' vectors.
+        """Create the schema where it is missing, and check that the index has the model that made
+        the items' vectors.
 
-        The first operation creates the schema too. Here a wrong model is noticed before anything is put. Any number of
-        processes may call it at once. Raises `DimensionMismatch` and `StorageError`.
+        The first operation creates the schema too. Here a wrong model is noticed before anything is
+        put. Any number of processes may call it at once. Raises `DimensionMismatch` and
+        `StorageError`.
         """
         if self._index.on:
             self._items.check()
@@ -209,7 +243,8 @@ class HTMStore(BaseStore):
         return self._items.sweep()
 
     def start_ttl_sweeper(self, sweep_interval_minutes: float | None = None) -> Future[None]:
-        """Sweep in a thread every so many minutes (default: the configuration's, else 5), until stopped or cancelled.
+        """Sweep in a thread every so many minutes (default: the configuration's, else 5), until
+        stopped or cancelled.
 
         Args:
             sweep_interval_minutes: The time between two sweeps.
@@ -220,8 +255,14 @@ class HTMStore(BaseStore):
             done: Future[None] = Future()
             done.set_result(None)
             return done
-        wanted = sweep_interval_minutes or self.ttl_config.get("sweep_interval_minutes") or DEFAULT_INTERVAL
-        return self._sweeper.start(minutes(wanted, what="sweep_interval_minutes").total_seconds() / 60)
+        wanted = (
+            sweep_interval_minutes
+            or self.ttl_config.get("sweep_interval_minutes")
+            or DEFAULT_INTERVAL
+        )
+        return self._sweeper.start(
+            minutes(wanted, what="sweep_interval_minutes").total_seconds() / 60
+        )
 
     def stop_ttl_sweeper(self, timeout: float | None = None) -> bool:
         """Stop sweeping, and return whether it has ended.
@@ -243,7 +284,8 @@ class HTMStore(BaseStore):
 
 
 class AsyncHTMStore(HTMStore):
-    """`HTMStore` with its own verbs awaited, like `AsyncPostgresStore`; arguments and errors are those of `HTMStore`.
+    """`HTMStore` with its own verbs awaited, like `AsyncPostgresStore`; arguments and errors are
+    those of `HTMStore`.
 
     async with HTMStore.from_conn_string("postgresql://…") as store:
         await store.setup()
@@ -281,7 +323,10 @@ class OpenStore:
         return self._store
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
     ) -> None:
         if self._store is not None:
             self._store.close()
@@ -291,7 +336,10 @@ class OpenStore:
         return cast(AsyncHTMStore, self._store)
 
     async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
     ) -> None:
         if self._store is not None:
             await self._store.memory.aio.run(self._store.close)
@@ -309,7 +357,9 @@ def _check(op: object) -> None:
     elif isinstance(op, GetOp | PutOp):
         check_namespace(op.namespace)
     else:
-        raise InvalidInput(f"expected GetOp, SearchOp, PutOp or ListNamespacesOp, got {type(op).__name__}")
+        raise InvalidInput(
+            f"expected GetOp, SearchOp, PutOp or ListNamespacesOp, got {type(op).__name__}"
+        )
 
 
 def _settings(pool_config: Mapping[str, Any] | None) -> Settings:
@@ -317,7 +367,8 @@ def _settings(pool_config: Mapping[str, Any] | None) -> Settings:
     pool_min, pool_max = options.pop("min_size", None), options.pop("max_size", None)
     if options:
         raise InvalidInput(
-            f"expected pool_config to have min_size and max_size, got {', '.join(map(str, options))} too; give a "
+            "expected pool_config to have min_size and max_size, got "
+            f"{', '.join(map(str, options))} too; give a "
             "connection's other settings in the DSN"
         )
     sizes = {"pool_min": pool_min, "pool_max": None if pool_max is None else max(pool_max, 1)}

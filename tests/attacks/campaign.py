@@ -58,7 +58,18 @@ SHARED, ALONE, EVERYBODY = (
     "alone",
     "everybody",
 )  # the tenant's, a conversation's without a user, and a collection's
-WORDS = ("harbour", "boiler", "invoice", "violin", "garden", "passport", "ferry", "salary", "allergy", "meeting")
+WORDS = (
+    "harbour",
+    "boiler",
+    "invoice",
+    "violin",
+    "garden",
+    "passport",
+    "ferry",
+    "salary",
+    "allergy",
+    "meeting",
+)
 ROOMS = ("kitchen", "law")
 
 
@@ -89,7 +100,9 @@ class Owner:
     memory: Memory
     palace: Palace
     ids: list[str] = field(default_factory=list)
-    own: set[str] = field(default_factory=set)  # the canaries that this owner wrote and never took back
+    own: set[str] = field(
+        default_factory=set
+    )  # the canaries that this owner wrote and never took back
 
     def may_see(self, canary: re.Match[str]) -> bool:
         """Whether a canary may reach this owner. Who works without a user and names a session may see it when it has none."""
@@ -112,7 +125,11 @@ class Campaign:
             for name in (*USERS, ALONE, SHARED)
         ]
         self.saver = InMemorySaver()
-        self.ways = {name.removeprefix("_do_"): getattr(self, name) for name in dir(self) if name.startswith("_do_")}
+        self.ways = {
+            name.removeprefix("_do_"): getattr(self, name)
+            for name in dir(self)
+            if name.startswith("_do_")
+        }
 
     def _owner(self, make: Callable[..., Memory], wall: str, name: str) -> Owner:
         tenant = f"wall-{wall}-{os.getpid()}"
@@ -129,7 +146,9 @@ class Campaign:
                 self._do_remember(owner)
         left: list[str] = []
         for self.step in range(1, calls + 1):
-            left = left or self.dice.sample(list(self.ways), len(self.ways))  # each way as often, in an order by chance
+            left = left or self.dice.sample(
+                list(self.ways), len(self.ways)
+            )  # each way as often, in an order by chance
             owner, way = self.dice.choice(self.owners), left.pop()
             self.calls[way] += 1
             heard.clear()
@@ -150,10 +169,14 @@ class Campaign:
     def _check_nothing_was_taken(self) -> None:
         """What an owner never took back, nobody else has taken."""
         for owner in self.owners:
-            kept = said_in(owner.memory.timeline(limit=1_000)) + said_in(owner.memory.list(limit=1_000))
+            kept = said_in(owner.memory.timeline(limit=1_000)) + said_in(
+                owner.memory.list(limit=1_000)
+            )
             there = {canary[0] for canary in CANARY.finditer(kept)}
             if len(owner.own) < 900:  # more would not fit the two lists
-                assert owner.own <= there, f"{owner.wall}/{owner.name} lost {sorted(owner.own - there)[:3]}"
+                assert owner.own <= there, (
+                    f"{owner.wall}/{owner.name} lost {sorted(owner.own - there)[:3]}"
+                )
 
     # -- what a call is made with ---------------------------------------------------------------------------------------
 
@@ -161,7 +184,9 @@ class Campaign:
         canary = f"canary-{owner.wall}-{of or owner.name}-{self.dice.getrandbits(48)}"
         if kept:
             owner.own.add(canary)
-        return f"The {self.dice.choice(WORDS)} and the {self.dice.choice(WORDS)} are mine: {canary}."
+        return (
+            f"The {self.dice.choice(WORDS)} and the {self.dice.choice(WORDS)} are mine: {canary}."
+        )
 
     def _query(self) -> str:
         other = self.dice.choice(self.owners)
@@ -174,7 +199,9 @@ class Campaign:
 
     def _stolen(self, owner: Owner) -> str:
         """The id of a memory that is another owner's."""
-        others = [each for each in self.owners if each is not owner and each.name != SHARED and each.ids]
+        others = [
+            each for each in self.owners if each is not owner and each.name != SHARED and each.ids
+        ]
         return self.dice.choice(self.dice.choice(others).ids)
 
     def _session(self) -> str:
@@ -187,15 +214,21 @@ class Campaign:
 
     def _do_remember(self, owner: Owner) -> Any:
         text = self._text(owner, kept=True)
-        node = owner.memory.remember(text, tags=[f"t:{self.dice.choice(WORDS)}"], name=owner.name, role="user")
+        node = owner.memory.remember(
+            text, tags=[f"t:{self.dice.choice(WORDS)}"], name=owner.name, role="user"
+        )
         owner.ids.append(node.id)
         return node
 
     def _do_remember_by_id(self, owner: Owner) -> Any:
-        return owner.memory.remember(self._text(owner), id=f"i{self.dice.randrange(9)}", session=self._session())
+        return owner.memory.remember(
+            self._text(owner), id=f"i{self.dice.randrange(9)}", session=self._session()
+        )
 
     def _do_revise(self, owner: Owner) -> Any:
-        return owner.memory.revise(f"k{self.dice.randrange(4)}", self._text(owner), forget=self.dice.random() < 0.3)
+        return owner.memory.revise(
+            f"k{self.dice.randrange(4)}", self._text(owner), forget=self.dice.random() < 0.3
+        )
 
     def _do_recall(self, owner: Owner) -> Any:
         modes: list[Mode] = ["hybrid", "vector", "text"]
@@ -214,7 +247,9 @@ class Campaign:
         return [owner.memory.context(budget=2_000), list(owner.memory.working.items)]
 
     def _do_list(self, owner: Owner) -> Any:
-        return owner.memory.list(limit=200, tags=[f"t:{self.dice.choice(WORDS)}"] if self.dice.random() < 0.3 else None)
+        return owner.memory.list(
+            limit=200, tags=[f"t:{self.dice.choice(WORDS)}"] if self.dice.random() < 0.3 else None
+        )
 
     def _do_timeline(self, owner: Owner) -> Any:
         session = self._session() if self.dice.random() < 0.5 else None
@@ -307,26 +342,48 @@ class Campaign:
         target = io.StringIO()
         owner.memory.backup.write(target)
         walls = {canary[1] for canary in CANARY.finditer(target.getvalue())}
-        assert walls <= {owner.wall}, f"step {self.step}: a backup of {owner.wall} has texts of {walls - {owner.wall}}"
+        assert walls <= {owner.wall}, (
+            f"step {self.step}: a backup of {owner.wall} has texts of {walls - {owner.wall}}"
+        )
         return None
 
     # -- collections ----------------------------------------------------------------------------------------------------
 
     def _do_collection(self, owner: Owner) -> Any:
         documents = owner.memory.collection("handbook")
-        documents.put([{"id": f"d{self.dice.randrange(5)}", "content": self._text(owner, of=EVERYBODY)}])
+        documents.put(
+            [{"id": f"d{self.dice.randrange(5)}", "content": self._text(owner, of=EVERYBODY)}]
+        )
         ids = [f"d{n}" for n in range(5)]
-        return [documents.query(self._query(), limit=20), documents.get(ids), documents.namespaces(), documents.count()]
+        return [
+            documents.query(self._query(), limit=20),
+            documents.get(ids),
+            documents.namespaces(),
+            documents.count(),
+        ]
 
     def _do_store(self, owner: Owner) -> Any:
         store = HTMStore(memory=owner.memory)
-        store.put(("notes", self._user()), f"n{self.dice.randrange(4)}", {"text": self._text(owner, of=EVERYBODY)})
-        return [store.search((), query=self._query(), limit=20), store.search((), limit=20), store.list_namespaces()]
+        store.put(
+            ("notes", self._user()),
+            f"n{self.dice.randrange(4)}",
+            {"text": self._text(owner, of=EVERYBODY)},
+        )
+        return [
+            store.search((), query=self._query(), limit=20),
+            store.search((), limit=20),
+            store.list_namespaces(),
+        ]
 
     def _do_vector_store(self, owner: Owner) -> Any:
         store = HTMVectorStore(collection="langchain", memory=owner.memory)
-        store.add_documents([Document(self._text(owner, of=EVERYBODY), id=f"v{self.dice.randrange(5)}")])
-        return [store.similarity_search_with_score(self._query(), k=9), store.get_by_ids([f"v{n}" for n in range(5)])]
+        store.add_documents(
+            [Document(self._text(owner, of=EVERYBODY), id=f"v{self.dice.randrange(5)}")]
+        )
+        return [
+            store.similarity_search_with_score(self._query(), k=9),
+            store.get_by_ids([f"v{n}" for n in range(5)]),
+        ]
 
     def _do_llama_vector_store(self, owner: Owner) -> Any:
         store = LlamaVectorStore(collection="llama", memory=owner.memory)
@@ -334,10 +391,19 @@ class Campaign:
         vector = [self.dice.random() for _ in range(8)]
         store.add([TextNode(text=text, id_=f"l{self.dice.randrange(5)}", embedding=vector)])
         mode = self.dice.choice(
-            [VectorStoreQueryMode.DEFAULT, VectorStoreQueryMode.HYBRID, VectorStoreQueryMode.TEXT_SEARCH]
+            [
+                VectorStoreQueryMode.DEFAULT,
+                VectorStoreQueryMode.HYBRID,
+                VectorStoreQueryMode.TEXT_SEARCH,
+            ]
         )
-        query = VectorStoreQuery(query_embedding=vector, query_str=self._query(), similarity_top_k=9, mode=mode)
-        return [[node.get_content() for node in store.query(query).nodes or []], store.get_nodes(["l1", "l2"])]
+        query = VectorStoreQuery(
+            query_embedding=vector, query_str=self._query(), similarity_top_k=9, mode=mode
+        )
+        return [
+            [node.get_content() for node in store.query(query).nodes or []],
+            store.get_nodes(["l1", "l2"]),
+        ]
 
     # -- LangChain ------------------------------------------------------------------------------------------------------
 
@@ -354,7 +420,9 @@ class Campaign:
             checkpointer=self.saver if self.dice.random() < 0.5 else None,
         )
         said = self._text(owner, of=None) if self.dice.random() < 0.5 else self._query()
-        return agent.invoke({"messages": [HumanMessage(said)]}, self._config(owner, "agent"))["messages"][-1].content
+        return agent.invoke({"messages": [HumanMessage(said)]}, self._config(owner, "agent"))[
+            "messages"
+        ][-1].content
 
     def _do_chain(self, owner: Owner) -> Any:
         chain = with_memory(Listener(), owner.memory)
@@ -366,7 +434,9 @@ class Campaign:
         return history.messages
 
     def _do_retriever(self, owner: Owner) -> Any:
-        return HTMRetriever(memory=owner.memory, k=20).invoke(self._query(), self._config(owner, "s"))
+        return HTMRetriever(memory=owner.memory, k=20).invoke(
+            self._query(), self._config(owner, "s")
+        )
 
     def _do_tools(self, owner: Owner) -> Any:
         """The model names no user; what it writes into an argument is text."""
@@ -374,7 +444,9 @@ class Campaign:
         return [
             recall.invoke({"query": self._query(), "limit": 20}, self._config(owner, "s")),
             remember.invoke({"content": self._text(owner)}, self._config(owner, "s")),
-            create_forget_tool(owner.memory).invoke({"memory_id": self._stolen(owner)}, self._config(owner, "s")),
+            create_forget_tool(owner.memory).invoke(
+                {"memory_id": self._stolen(owner)}, self._config(owner, "s")
+            ),
         ]
 
     # -- LlamaIndex -----------------------------------------------------------------------------------------------------
@@ -387,9 +459,16 @@ class Campaign:
     def _do_llama_block(self, owner: Owner) -> Any:
         block = HTMMemoryBlock(memory=owner.memory)
         said = [ChatMessage(self._text(owner), role="user")]
-        asyncio.run(block.aput(said, from_short_term_memory=True, session_id=f"{owner.wall}-{owner.name}-block"))
+        asyncio.run(
+            block.aput(
+                said, from_short_term_memory=True, session_id=f"{owner.wall}-{owner.name}-block"
+            )
+        )
         return asyncio.run(
-            block.aget([ChatMessage(self._query(), role="user")], session_id=f"{owner.wall}-{owner.name}-block")
+            block.aget(
+                [ChatMessage(self._query(), role="user")],
+                session_id=f"{owner.wall}-{owner.name}-block",
+            )
         )
 
     def _do_llama_chat_store(self, owner: Owner) -> Any:
@@ -404,7 +483,11 @@ class Campaign:
 
     def _do_llama_tools(self, owner: Owner) -> Any:
         tools = HTMToolSpec(owner.memory)
-        return [tools.recall(self._query(), 20), tools.remember(self._text(owner)), tools.forget(self._stolen(owner))]
+        return [
+            tools.recall(self._query(), 20),
+            tools.remember(self._text(owner)),
+            tools.forget(self._stolen(owner)),
+        ]
 
     def _do_llama_retriever(self, owner: Owner) -> Any:
         return LlamaRetriever(owner.memory, similarity_top_k=20).retrieve(self._query())
@@ -412,11 +495,18 @@ class Campaign:
     # -- the palace -----------------------------------------------------------------------------------------------------
 
     def _do_file(self, owner: Owner) -> Any:
-        return owner.palace.file(self._text(owner), room=self.dice.choice(ROOMS), drawer=self.dice.choice(WORDS))
+        return owner.palace.file(
+            self._text(owner), room=self.dice.choice(ROOMS), drawer=self.dice.choice(WORDS)
+        )
 
     def _do_look(self, owner: Owner) -> Any:
         palace = owner.palace
-        return [palace.look(room=self.dice.choice(ROOMS)), palace.rooms(), palace.notes(), palace.artifacts()]
+        return [
+            palace.look(room=self.dice.choice(ROOMS)),
+            palace.rooms(),
+            palace.notes(),
+            palace.artifacts(),
+        ]
 
     def _do_note(self, owner: Owner) -> Any:
         note = owner.palace.note(self._text(owner))
@@ -445,7 +535,9 @@ class Campaign:
         spec = HTMPalaceToolSpec(owner.palace)
         return [
             spec.look_palace(room=self.dice.choice(ROOMS)),
-            spec.promote_to_palace(self._stolen(owner), "law", "stolen", "because it is so", "It is so."),
+            spec.promote_to_palace(
+                self._stolen(owner), "law", "stolen", "because it is so", "It is so."
+            ),
             *[
                 tool.invoke({"room": "law"}, self._config(owner, "s"))
                 for name, tool in named.items()
@@ -458,7 +550,11 @@ class Campaign:
         shutil.rmtree(folder, ignore_errors=True)
         exported = owner.palace.export(str(folder))
         texts = [path.read_text() for path in sorted(folder.rglob("*")) if path.is_file()]
-        return [exported, texts, owner.palace.load(str(folder)) if self.dice.random() < 0.3 else None]
+        return [
+            exported,
+            texts,
+            owner.palace.load(str(folder)) if self.dice.random() < 0.3 else None,
+        ]
 
 
 def said_in(answer: Any, *, depth: int = 9) -> str:

@@ -10,7 +10,15 @@ import os
 import pytest
 
 from tests.server.conftest import issue, running, start
-from tests.servers.conftest import cluster, memory_at, modern, new_cluster, oldest, premises, trusted
+from tests.servers.conftest import (
+    cluster,
+    memory_at,
+    modern,
+    new_cluster,
+    oldest,
+    premises,
+    trusted,
+)
 
 __all__ = [
     "cluster",
@@ -29,7 +37,9 @@ __all__ = [
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Skip what needs a server, unless there is one to be started."""
     if not os.environ.get("HTM_TEST_SERVERS"):
-        unasked = pytest.mark.skip(reason="HTM_TEST_SERVERS does not name the folder that .ci/servers fills")
+        unasked = pytest.mark.skip(
+            reason="HTM_TEST_SERVERS does not name the folder that .ci/servers fills"
+        )
         for item in items:
             if "new_cluster" in getattr(item, "fixturenames", ()):
                 item.add_marker(unasked)

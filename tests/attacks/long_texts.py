@@ -36,8 +36,12 @@ def text(number: int) -> str:
 
 def main(url: str | None, tenant: str) -> None:
     """Remember, recall, show, profile, consult and import them."""
-    settings = Settings(**SETTINGS.model_dump(by_alias=True) | {"worker": "off", "verb_timeout": 600.0})
-    memory = Memory("atlas", url=url, tenant=tenant, user="ann", embedder=HashEmbedder(), settings=settings)
+    settings = Settings(
+        **SETTINGS.model_dump(by_alias=True) | {"worker": "off", "verb_timeout": 600.0}
+    )
+    memory = Memory(
+        "atlas", url=url, tenant=tenant, user="ann", embedder=HashEmbedder(), settings=settings
+    )
     began = time.process_time()
 
     def done(step: str) -> None:

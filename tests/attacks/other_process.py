@@ -14,7 +14,13 @@ def main(url: str | None, tenant: str, name: str) -> None:
     """Open a memory of a tenant, do all that is due, and print every text that its clients received."""
     settings = Settings(**SETTINGS.model_dump(by_alias=True) | {"worker": "off"})
     embedder, tagged = Recorder(name), list[str]()
-    memory = Memory(url=url, tenant=tenant, embedder=embedder, tagger=recording_tagger(name, tagged), settings=settings)
+    memory = Memory(
+        url=url,
+        tenant=tenant,
+        embedder=embedder,
+        tagger=recording_tagger(name, tagged),
+        settings=settings,
+    )
     memory.remember(f"{tenant} works in its own process.")
     memory.flush(10)
     memory._runtime.worker.drain()

@@ -29,20 +29,28 @@ class RawServer:
 
     def execute(self, *statements: LiteralString) -> None:
         """Run statements as the superuser, each in a transaction of its own."""
-        with psycopg.connect(self.database.dsn("htm_root").get_secret_value(), autocommit=True) as connection:
+        with psycopg.connect(
+            self.database.dsn("htm_root").get_secret_value(), autocommit=True
+        ) as connection:
             for each in statements:
                 connection.execute(each)
 
     def files_with(self, *needles: bytes) -> dict[str, list[str]]:
         """For each of these bytes the files that have them, whatever they are: tables, indexes, logs, WAL."""
-        folders = {self.home, self.home.parent, *(Path(p.read_text().strip()) for p in self.home.glob("*.elsewhere"))}
+        folders = {
+            self.home,
+            self.home.parent,
+            *(Path(p.read_text().strip()) for p in self.home.glob("*.elsewhere")),
+        }
         paths = sorted({path for folder in folders for path in folder.rglob("*") if path.is_file()})
         found: dict[str, list[str]] = {repr(each): [] for each in needles}
         for path in paths:
             for each in needles:
                 if _has(path, each):
                     found[repr(each)].append(
-                        str(path.relative_to(self.home.parent)) if path.is_relative_to(self.home.parent) else str(path)
+                        str(path.relative_to(self.home.parent))
+                        if path.is_relative_to(self.home.parent)
+                        else str(path)
                     )
         return found
 

@@ -70,7 +70,11 @@ class Party:
         self.tagger = RecordingTagger(name, self.tagged)
         self.propositioner = RecordingPropositioner(name, self.tagged)
         self.memory: Memory = make(
-            tenant=tenant, embedder=self.embedder, tagger=self.tagger, propositioner=self.propositioner, **options
+            tenant=tenant,
+            embedder=self.embedder,
+            tagger=self.tagger,
+            propositioner=self.propositioner,
+            **options,
         )
 
     @property

@@ -32,9 +32,17 @@ class Storm:
     """Does operations chosen by chance, and notes each error that a caller should not have seen."""
 
     def __init__(self, *, tenant: str, url: str | None, seed: int) -> None:
-        settings = Settings(verb_timeout=60, statement_timeout=60, pool_timeout=60, pool_max=8, worker_lease=5)
+        settings = Settings(
+            verb_timeout=60, statement_timeout=60, pool_timeout=60, pool_max=8, worker_lease=5
+        )
         self.memory = Memory(
-            "atlas", tenant=tenant, url=url, user="ann", embedder=HashEmbedder(), tagger="keywords", settings=settings
+            "atlas",
+            tenant=tenant,
+            url=url,
+            user="ann",
+            embedder=HashEmbedder(),
+            tagger="keywords",
+            settings=settings,
         )
         self.folder = Path(tempfile.mkdtemp(prefix="htm-storm-"))
         self.seed = seed
@@ -47,7 +55,9 @@ class Storm:
         """Do so many operations in so many threads."""
         for _ in range(operations):
             self._left.release()
-        running = [threading.Thread(target=self._work, args=(self.seed * 100 + n,)) for n in range(threads)]
+        running = [
+            threading.Thread(target=self._work, args=(self.seed * 100 + n,)) for n in range(threads)
+        ]
         for thread in running:
             thread.start()
         for thread in running:
@@ -62,7 +72,9 @@ class Storm:
         verbs = self._verbs(chance, seed)
         names: list[str] = []
         while self._left.acquire(blocking=False):
-            names = names or chance.sample(list(verbs), len(verbs))  # each verb as often, in an order by chance
+            names = names or chance.sample(
+                list(verbs), len(verbs)
+            )  # each verb as often, in an order by chance
             name = names.pop()
             try:
                 verbs[name]()

@@ -28,7 +28,13 @@ def text(make_for_all: Make, tmp_path_factory: pytest.TempPathFactory) -> str:
     palace.file("The API listens on port 8080.", room="projects", drawer="api")
     palace.procedure("deploy", ["build", "ship"], triggers=["how do we deploy"])
     note = palace.note("The API listens on port 9090.", ttl=600)
-    palace.promote(note, room="projects", drawer="api", reason="asked often", summary="The API listens on port 9090.")
+    palace.promote(
+        note,
+        room="projects",
+        drawer="api",
+        reason="asked often",
+        summary="The API listens on port 9090.",
+    )
     Enforcer(palace).consult("What port does the API listen on?")
     return written(memory)
 
@@ -63,7 +69,11 @@ FORGED: list[tuple[str, str, Any]] = [
     ("decisions", "against", {}),
     ("decisions", "against", [{"id": "a"}]),
     ("decisions", "against", [{"id": "a", "node_id": "b", "content": "c", "why": None}]),
-    ("decisions", "against", [{"id": "a", "node_id": "b", "content": "c", "why": "d", "extra": "e"}]),
+    (
+        "decisions",
+        "against",
+        [{"id": "a", "node_id": "b", "content": "c", "why": "d", "extra": "e"}],
+    ),
     ("consultations", "layers", [""]),
     ("consultations", "layers", [{}]),
     ("consultations", "layers", [{"layer": "L1", "state": "miss", "why": DEEP}]),
@@ -98,7 +108,9 @@ def test_a_forged_row_is_refused_and_nothing_is_read(
     changed: list[str] = []
 
     def forge(kind: str, row: dict[str, Any]) -> None:
-        wanted = column != "facts" or (row.get("kind") == "procedure" or not isinstance(value, dict))
+        wanted = column != "facts" or (
+            row.get("kind") == "procedure" or not isinstance(value, dict)
+        )
         if kind == part and wanted and (column not in ("room", "drawer") or row["kind"] == "filed"):
             row[column] = value
             changed.append(kind)
@@ -143,8 +155,13 @@ def test_a_backup_adds_no_tag_to_another_owners_memory(make: Make, text: str, te
         assert victim.get(node.id).tags == ()
 
 
-def test_a_forged_fact_does_not_follow_another_owners_memory(make: Make, text: str, tenant: str) -> None:
-    with make(tenant=f"{tenant}-other", user="bob") as bob, make(tenant=f"{tenant}-other", user="ann") as ann:
+def test_a_forged_fact_does_not_follow_another_owners_memory(
+    make: Make, text: str, tenant: str
+) -> None:
+    with (
+        make(tenant=f"{tenant}-other", user="bob") as bob,
+        make(tenant=f"{tenant}-other", user="ann") as ann,
+    ):
         bob.remember("Bob's own words.")
         source = str(node_id("bob", "Bob's own words."))
 
@@ -158,7 +175,9 @@ def test_a_forged_fact_does_not_follow_another_owners_memory(make: Make, text: s
         assert ann.timeline() == before != []
 
 
-def test_a_fact_taken_from_another_owners_node_of_the_same_backup_is_refused(make: Make, tenant: str) -> None:
+def test_a_fact_taken_from_another_owners_node_of_the_same_backup_is_refused(
+    make: Make, tenant: str
+) -> None:
     with make(user="ann") as ann, make(user="bob") as bob, make(tenant=f"{tenant}-other") as other:
         ann.remember("Ann's own words.")
         bob.remember("Bob's own words.")

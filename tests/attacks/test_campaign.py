@@ -19,11 +19,19 @@ pytestmark = pytest.mark.timeout(max(300, CALLS))
 
 
 @pytest.mark.parametrize("walls", [False, True], ids=["conditions", "user walls"])
-def test_no_call_shows_or_takes_what_belongs_to_another_owner(make: Make, tmp_path: Path, walls: bool) -> None:
+def test_no_call_shows_or_takes_what_belongs_to_another_owner(
+    make: Make, tmp_path: Path, walls: bool
+) -> None:
     """With the wall between users too: then the whole product goes on working behind it."""
     if walls:
-        make = partial(make, settings=SETTINGS.model_copy(update={"schema_": "campaign_walls", "user_walls": True}))
-    seed = int(os.environ.get("HTM_CAMPAIGN_SEED") or (12 if os.environ.get("CI") else random.randrange(1_000_000)))
+        make = partial(
+            make,
+            settings=SETTINGS.model_copy(update={"schema_": "campaign_walls", "user_walls": True}),
+        )
+    seed = int(
+        os.environ.get("HTM_CAMPAIGN_SEED")
+        or (12 if os.environ.get("CI") else random.randrange(1_000_000))
+    )
     campaign = Campaign(make, seed=seed, folder=tmp_path)
     campaign.run(CALLS)
     assert set(campaign.calls) == set(campaign.ways)  # no way was left out

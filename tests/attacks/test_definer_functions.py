@@ -46,7 +46,26 @@ TYPES = [
 ]
 TYPES += ["oid", "regconfig", "tsvector", "tsquery", "text[]", "uuid[]"]
 FEW = ("integer", "bigint", "float8", "text")
-SYMBOLS = ["=", "<>", "<", "<=", ">", ">=", "+", "-", "*", "/", "%", "^", "||", "@@", "@>", "<@", "->", "->>"]
+SYMBOLS = [
+    "=",
+    "<>",
+    "<",
+    "<=",
+    ">",
+    ">=",
+    "+",
+    "-",
+    "*",
+    "/",
+    "%",
+    "^",
+    "||",
+    "@@",
+    "@>",
+    "<@",
+    "->",
+    "->>",
+]
 SYMBOLS += ["~", "~*", "!~", "~~", "<=>", "<#>"]
 VECTORS = ("vector", "halfvec", "sparsevec")
 
@@ -108,13 +127,23 @@ class Trapped:
             [list(called)],
         )
         names = sorted(name for (name,) in rows)
-        assert {"format", "set_config", "substr", "count", "array_agg", "pg_has_role", "concat_ws"} <= set(names)
+        assert {
+            "format",
+            "set_config",
+            "substr",
+            "count",
+            "array_agg",
+            "pg_has_role",
+            "concat_ws",
+        } <= set(names)
         types = [*TYPES, *(f"{self.extension}.{name}" for name in VECTORS)]
         with self.admin.transaction():
             self.admin.execute("set local role htm_attacker")
             self.admin.execute("set local check_function_bodies = off")
             self.admin.execute("set local search_path = pg_catalog, pg_temp")
-            self.admin.execute("call traps.lay(%s, %s, %s, %s, %s)", [self.place, names, SYMBOLS, types, list(FEW)])
+            self.admin.execute(
+                "call traps.lay(%s, %s, %s, %s, %s)", [self.place, names, SYMBOLS, types, list(FEW)]
+            )
         assert self.is_laid()
 
     @property
@@ -132,12 +161,18 @@ class Trapped:
 
     def fired(self) -> int:
         """How many traps were stepped into so far, also in transactions that were rolled back."""
-        row = self.admin.execute("select case when is_called then last_value else 0 end from traps.fired").fetchone()
+        row = self.admin.execute(
+            "select case when is_called then last_value else 0 end from traps.fired"
+        ).fetchone()
         assert row is not None
         return int(row[0])
 
     def settings(self, **options: Any) -> Settings:
-        return Settings(**SETTINGS.model_dump(by_alias=True) | {"migrate_url": self.dsn, "worker": "off"} | options)
+        return Settings(
+            **SETTINGS.model_dump(by_alias=True)
+            | {"migrate_url": self.dsn, "worker": "off"}
+            | options
+        )
 
 
 @pytest.fixture(scope="module", params=["public", "pgvector"])
@@ -146,7 +181,9 @@ def trapped(request: pytest.FixtureRequest, database_url: str) -> Iterator[Trapp
     dsn = make_conninfo(database_url, dbname=name)
     with psycopg.connect(database_url, autocommit=True) as outside:
         outside.execute(f"create database {name}")
-        outside.execute("do $$ begin create role htm_attacker; exception when duplicate_object then null; end $$")
+        outside.execute(
+            "do $$ begin create role htm_attacker; exception when duplicate_object then null; end $$"
+        )
         try:
             with psycopg.connect(dsn, autocommit=True) as admin:
                 admin.execute(f"create schema if not exists {extension}")
@@ -154,7 +191,9 @@ def trapped(request: pytest.FixtureRequest, database_url: str) -> Iterator[Trapp
                 admin.execute(f"grant create on schema {extension} to htm_attacker")
                 admin.execute("grant create on schema public to htm_attacker")
                 admin.execute(f"create extension vector schema {extension}")
-                admin.execute("create schema traps; create sequence traps.fired; grant usage on schema traps to public")
+                admin.execute(
+                    "create schema traps; create sequence traps.fired; grant usage on schema traps to public"
+                )
                 admin.execute("grant all on sequence traps.fired to public")
                 admin.execute(TRAPS)
                 yield Trapped(dsn, admin, extension)
@@ -204,16 +243,24 @@ def test_no_trap_beside_the_extension_is_stepped_into(trapped: Trapped) -> None:
     assert trapped.fired() == 0
     embedder = HashEmbedder(dimension=32, name=f"trapped-{uuid.uuid4().hex[:6]}")
     settings = trapped.settings()
-    with Memory("atlas", url=trapped.dsn, tenant="acme", user="ann", embedder=embedder, settings=settings) as memory:
+    with Memory(
+        "atlas", url=trapped.dsn, tenant="acme", user="ann", embedder=embedder, settings=settings
+    ) as memory:
         every_verb(memory)
-        memory.recall('who said "blue tin" at the Öresund last week, Bob?', where={"pier": {"$gt": 3}}, explain=True)
+        memory.recall(
+            'who said "blue tin" at the Öresund last week, Bob?',
+            where={"pier": {"$gt": 3}},
+            explain=True,
+        )
         memory.link(memory.remember("a").id, memory.remember("b").id, kind="supports")
         assert memory.flush(timeout=30)
         assert memory.collection("pages").query("harbours", where={"pier": {"$lt": 9}}) is not None
         database = runtime(trapped.dsn, settings).database
         indexes.build_due(database, threshold=1)
         assert memory.recall("when does the ferry leave")[0].content == "The ferry leaves at ten."
-        findings = examine(trapped.dsn, worker=trapped.dsn, schema="htm", tenant="acme", model=embedder.model)
+        findings = examine(
+            trapped.dsn, worker=trapped.dsn, schema="htm", tenant="acme", model=embedder.model
+        )
     database.close()
     assert trapped.fired() == 0
     open_schema = next(each for each in findings if each.about == "schemas")
@@ -246,17 +293,23 @@ def test_a_trap_that_is_looked_up_does_fire(trapped: Trapped) -> None:
     assert trapped.fired() > 0
 
 
-def test_the_doctor_finds_whoever_may_create_in_our_own_schema_even_among_their_traps(database_url: str) -> None:
+def test_the_doctor_finds_whoever_may_create_in_our_own_schema_even_among_their_traps(
+    database_url: str,
+) -> None:
     """Statements of the processes look there for their names: nothing but the grant keeps others out, so the grant is what is told."""
     name = f"inside_{uuid.uuid4().hex[:8]}"
     dsn = make_conninfo(database_url, dbname=name)
     with psycopg.connect(database_url, autocommit=True) as outside:
         outside.execute(f"create database {name}")
-        outside.execute("do $$ begin create role htm_attacker; exception when duplicate_object then null; end $$")
+        outside.execute(
+            "do $$ begin create role htm_attacker; exception when duplicate_object then null; end $$"
+        )
         try:
             migrate(dsn)
             with psycopg.connect(dsn, autocommit=True) as admin:
-                admin.execute("create schema traps; create sequence traps.fired; grant usage on schema traps to public")
+                admin.execute(
+                    "create schema traps; create sequence traps.fired; grant usage on schema traps to public"
+                )
                 admin.execute("grant all on sequence traps.fired to public")
                 admin.execute(TRAPS)
                 admin.execute("grant create, usage on schema htm to htm_attacker")
@@ -292,14 +345,21 @@ def test_functions_are_made_anew_when_the_extension_was_moved(database_url: str)
                 assert home == ("pgvector",)
                 admin.execute("create schema elsewhere; grant usage on schema elsewhere to public")
                 admin.execute("alter extension vector set schema elsewhere")
-                admin.execute("create text search configuration public.house (copy = pg_catalog.english)")
+                admin.execute(
+                    "create text search configuration public.house (copy = pg_catalog.english)"
+                )
             assert migrate(dsn).names == ["functions"]
             assert migrate(dsn).names == []
             settings = Settings(
-                **SETTINGS.model_dump(by_alias=True) | {"migrate_url": dsn, "language": "public.house", "worker": "off"}
+                **SETTINGS.model_dump(by_alias=True)
+                | {"migrate_url": dsn, "language": "public.house", "worker": "off"}
             )
             with Memory(
-                "atlas", url=dsn, tenant="acme", embedder=HashEmbedder(name="moved"), settings=settings
+                "atlas",
+                url=dsn,
+                tenant="acme",
+                embedder=HashEmbedder(name="moved"),
+                settings=settings,
             ) as memory:
                 every_verb(memory)
             runtime(dsn, settings).database.close()

@@ -33,15 +33,23 @@ GRACE = 1.0
 
 
 @pytest.mark.timeout(300 + 30 * CLIENT_KILLS)
-def test_killed_clients_lose_nothing_that_was_acknowledged(url: str | None, make: Make, tenant: str) -> None:
+def test_killed_clients_lose_nothing_that_was_acknowledged(
+    url: str | None, make: Make, tenant: str
+) -> None:
     dice = random.Random(7)
     acknowledged = {
-        f"turn{turn}": killed_after(child(url, tenant, f"turn{turn}"), dice.random()) for turn in range(CLIENT_KILLS)
+        f"turn{turn}": killed_after(child(url, tenant, f"turn{turn}"), dice.random())
+        for turn in range(CLIENT_KILLS)
     }
     with make(embedder=HashEmbedder(name=tenant)) as memory:
         there = [mention.content for mention in _all(memory)]
     assert len(there) == len(set(there))
-    wanted = {f"{name} {n} {i}" for name, numbers in acknowledged.items() for n in numbers for i in range(7)}
+    wanted = {
+        f"{name} {n} {i}"
+        for name, numbers in acknowledged.items()
+        for n in numbers
+        for i in range(7)
+    }
     assert not wanted - set(there)
     _log.info("%d clients killed, %d memories acknowledged, 0 lost", CLIENT_KILLS, len(wanted))
 
@@ -63,7 +71,9 @@ def private(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def test_killed_servers_lose_nothing_that_was_acknowledged_and_keep_no_verb(private: Path) -> None:
     dice, acknowledged, late = random.Random(8), list[str](), list[float]()
     is_over = threading.Event()
-    memory = Memory("atlas", embedder=HashEmbedder(), settings=Settings(worker="off", verb_timeout=SECONDS))
+    memory = Memory(
+        "atlas", embedder=HashEmbedder(), settings=Settings(worker="off", verb_timeout=SECONDS)
+    )
     memory.remember("the server has started")
 
     def write() -> None:
@@ -94,7 +104,9 @@ def test_killed_servers_lose_nothing_that_was_acknowledged_and_keep_no_verb(priv
     there = {mention.content for mention in _all_of(memory)}
     assert not set(acknowledged) - there
     assert not late
-    _log.info("%d servers killed, %d memories acknowledged, 0 lost", SERVER_KILLS, len(acknowledged))
+    _log.info(
+        "%d servers killed, %d memories acknowledged, 0 lost", SERVER_KILLS, len(acknowledged)
+    )
 
 
 def _all_of(memory: Memory) -> list[Mention]:
@@ -114,11 +126,15 @@ def test_connections_that_are_cut_lose_nothing_and_write_nothing_twice(
     url: str | None, database_url: str, tenant: str
 ) -> None:
     dice, acknowledged = random.Random(9), list[str]()
-    with Memory("atlas", url=url, tenant=tenant, embedder=HashEmbedder(), settings=Settings(worker="off")) as direct:
+    with Memory(
+        "atlas", url=url, tenant=tenant, embedder=HashEmbedder(), settings=Settings(worker="off")
+    ) as direct:
         direct.stats()  # starts the private server, in case an earlier test has left it
     with Proxy(database_url) as proxy:
         settings = Settings(worker="off", auto_migrate=False, verb_timeout=SECONDS)
-        memory = Memory("atlas", url=proxy.dsn, tenant=tenant, embedder=HashEmbedder(), settings=settings)
+        memory = Memory(
+            "atlas", url=proxy.dsn, tenant=tenant, embedder=HashEmbedder(), settings=settings
+        )
         memory.remember("before")
         for number in range(CUTS):
             proxy.cut_after(dice.choice([b"begin ", b"COMMIT", b"set_config"]))

@@ -34,7 +34,9 @@ def server(url: str | None) -> Iterator[RawServer]:
 
 
 def memory_of(user: str | None, session: str | None = None) -> Memory:
-    return Memory("atlas", tenant="acme", user=user, session=session, embedder=EMBEDDER, settings=SETTINGS)
+    return Memory(
+        "atlas", tenant="acme", user=user, session=session, embedder=EMBEDDER, settings=SETTINGS
+    )
 
 
 def fill(memory: Memory, folder: Path) -> None:
@@ -47,9 +49,14 @@ def fill(memory: Memory, folder: Path) -> None:
     memory.revise(w["key"], f"The {w['old']} is red.", forget=True)
     memory.forget(memory.remember(f"The {w['forgotten']} is green.").id)
     memory.remember_many(
-        [{"content": f"The {w['content']} number {n} is blue.", "session": w["session"]} for n in range(30)]
+        [
+            {"content": f"The {w['content']} number {n} is blue.", "session": w["session"]}
+            for n in range(30)
+        ]
     )
-    (folder / "note.md").write_text(f"---\nx: {w['front']}\n---\n# {w['heading']}\n\nThe {w['file']} is old.\n")
+    (folder / "note.md").write_text(
+        f"---\nx: {w['front']}\n---\n# {w['heading']}\n\nThe {w['file']} is old.\n"
+    )
     memory.load(folder / "note.md")
     palace = Palace(memory)
     palace.file(f"The {w['content']} is filed.", room=w["room"], drawer=w["drawer"])
@@ -75,10 +82,14 @@ def halves(memory: Memory, text: str) -> bytes:
 
 
 def outside_wal(found: dict[str, list[str]]) -> dict[str, list[str]]:
-    return {needle: [path for path in paths if "pg_wal" not in path] for needle, paths in found.items()}
+    return {
+        needle: [path for path in paths if "pg_wal" not in path] for needle, paths in found.items()
+    }
 
 
-def test_what_a_user_had_is_in_no_file_after_it_was_erased(server: RawServer, tmp_path: Path) -> None:
+def test_what_a_user_had_is_in_no_file_after_it_was_erased(
+    server: RawServer, tmp_path: Path
+) -> None:
     """The write-ahead log has it until its segments are dropped, which is shown as well."""
     ann, bob = memory_of(WORDS["user"], "s"), memory_of("bob", "s")
     fill(ann, tmp_path)
@@ -88,7 +99,9 @@ def test_what_a_user_had_is_in_no_file_after_it_was_erased(server: RawServer, tm
     needles = [*(word.encode() for word in WORDS.values()), vector]
     server.execute("analyze", "checkpoint")
     before = outside_wal(server.files_with(*needles, KEPT))
-    assert [needle for needle, paths in before.items() if not paths] == [], "each is in a file of the database before"
+    assert [needle for needle, paths in before.items() if not paths] == [], (
+        "each is in a file of the database before"
+    )
 
     receipt = memory_of(None).erase(user=WORDS["user"], confirm="confirmed")
     assert receipt.total > 50
@@ -104,7 +117,8 @@ def test_what_a_user_had_is_in_no_file_after_it_was_erased(server: RawServer, tm
     assert {needle: paths for needle, paths in after.items() if paths} == {}
 
     assert any(
-        "pg_wal" in path for path in server.files_with(WORDS["content"].encode())[repr(WORDS["content"].encode())]
+        "pg_wal" in path
+        for path in server.files_with(WORDS["content"].encode())[repr(WORDS["content"].encode())]
     )
     server.drop_old_wal()
     left = server.files_with(*needles)
@@ -113,7 +127,9 @@ def test_what_a_user_had_is_in_no_file_after_it_was_erased(server: RawServer, tm
     assert memory_of(None).verify_audit([receipt.digest]).ok
 
 
-def test_what_a_session_or_a_key_had_is_gone_and_the_rest_stays(server: RawServer, tmp_path: Path) -> None:
+def test_what_a_session_or_a_key_had_is_gone_and_the_rest_stays(
+    server: RawServer, tmp_path: Path
+) -> None:
     ann = memory_of("ann", WORDS["session"])
     ann.remember(f"The {WORDS['content']} is blue.", session=WORDS["session"], name=WORDS["name"])
     ann.remember(f"The {WORDS['old']} is red.", key=WORDS["key"], session="other")
@@ -135,7 +151,9 @@ def test_what_a_session_or_a_key_had_is_gone_and_the_rest_stays(server: RawServe
 
 def test_what_was_purged_is_gone(server: RawServer) -> None:
     ann = memory_of("ann", "s")
-    node = ann.remember(f"The {WORDS['content']} is blue.", name=WORDS["name"], metadata={"m": WORDS["metadata"]})
+    node = ann.remember(
+        f"The {WORDS['content']} is blue.", name=WORDS["name"], metadata={"m": WORDS["metadata"]}
+    )
     ann.flush(timeout=60)
     ann.forget(node.id)
     words = [WORDS[name].encode() for name in ("content", "name", "metadata")]
@@ -143,4 +161,6 @@ def test_what_was_purged_is_gone(server: RawServer) -> None:
     assert all(outside_wal(server.files_with(*words)).values())
     ann.purge(ann._engine.clock(), confirm="confirmed")
     server.write_all()
-    assert {needle: paths for needle, paths in outside_wal(server.files_with(*words)).items() if paths} == {}
+    assert {
+        needle: paths for needle, paths in outside_wal(server.files_with(*words)).items() if paths
+    } == {}

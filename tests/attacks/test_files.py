@@ -42,7 +42,9 @@ def everything(memory: Memory) -> str:
 # -- links ----------------------------------------------------------------------------------------------------------------
 
 
-def test_a_link_out_of_a_folder_is_not_loaded_and_says_so(memory: Memory, hostile: Path, secret: Path) -> None:
+def test_a_link_out_of_a_folder_is_not_loaded_and_says_so(
+    memory: Memory, hostile: Path, secret: Path
+) -> None:
     (hostile / "sound.md").write_text("A sound file.")
     (hostile / "notes.md").symlink_to(secret)
     (hostile / "relative.md").symlink_to("../outside/id_rsa")
@@ -67,7 +69,9 @@ def test_a_link_that_is_named_itself_is_not_followed_out_of_its_folder(
     assert SECRET not in everything(memory)
 
 
-def test_a_link_within_a_folder_is_followed_but_not_to_what_is_hidden(memory: Memory, hostile: Path) -> None:
+def test_a_link_within_a_folder_is_followed_but_not_to_what_is_hidden(
+    memory: Memory, hostile: Path
+) -> None:
     (hostile / "real.md").write_text("Said once.")
     (hostile / "also.md").symlink_to("real.md")
     (hostile / ".env").write_text("PASSWORD=1")
@@ -77,7 +81,9 @@ def test_a_link_within_a_folder_is_followed_but_not_to_what_is_hidden(memory: Me
     assert "PASSWORD" not in everything(memory)
 
 
-def test_a_folder_that_is_itself_a_link_is_the_callers_choice(memory: Memory, hostile: Path, tmp_path: Path) -> None:
+def test_a_folder_that_is_itself_a_link_is_the_callers_choice(
+    memory: Memory, hostile: Path, tmp_path: Path
+) -> None:
     (hostile / "a.md").write_text("Chosen.")
     (tmp_path / "linked").symlink_to(hostile)
     assert [each.status for each in memory.load(tmp_path / "linked")] == ["loaded"]
@@ -90,7 +96,9 @@ def test_a_pipe_in_a_folder_keeps_nobody_waiting(memory: Memory, hostile: Path) 
         folder.read(("pipe.md",))
 
 
-def test_what_is_swapped_for_a_link_between_listing_and_reading_is_never_read(hostile: Path, secret: Path) -> None:
+def test_what_is_swapped_for_a_link_between_listing_and_reading_is_never_read(
+    hostile: Path, secret: Path
+) -> None:
     (hostile / "room").mkdir()
     (hostile / "room" / "id_rsa").write_text("harmless")
     (hostile / "spare").symlink_to(secret.parent)
@@ -176,7 +184,9 @@ def test_an_export_leaves_files_that_it_did_not_write(palace: Palace, hostile: P
     assert "My own notes" in own.read_text()
 
 
-def test_an_export_deletes_only_what_it_wrote_and_nobody_edited(palace: Palace, hostile: Path) -> None:
+def test_an_export_deletes_only_what_it_wrote_and_nobody_edited(
+    palace: Palace, hostile: Path
+) -> None:
     palace.file("Ann likes rivers.", room="people", drawer="ann")
     palace.file("Bob likes lakes.", room="people", drawer="bob")
     palace.export(str(hostile))
@@ -185,7 +195,9 @@ def test_an_export_deletes_only_what_it_wrote_and_nobody_edited(palace: Palace, 
     register = hostile / "palace.yaml"
     (hostile / "mine.md").write_text("mine")
     register.write_text(
-        register.read_text().replace("drawers:\n", "drawers:\n  mine.md: {}\n  rooms/people/carl.md: {}\n")
+        register.read_text().replace(
+            "drawers:\n", "drawers:\n  mine.md: {}\n  rooms/people/carl.md: {}\n"
+        )
     )
     (hostile / "rooms/people/carl.md").write_text("Carl's own file.")
     for placed in palace.look(room="people"):
@@ -197,7 +209,9 @@ def test_an_export_deletes_only_what_it_wrote_and_nobody_edited(palace: Palace, 
     assert (hostile / "rooms/people/carl.md").read_text() == "Carl's own file."
 
 
-def test_a_palace_loads_nothing_through_links_out_of_its_folder(palace: Palace, hostile: Path, secret: Path) -> None:
+def test_a_palace_loads_nothing_through_links_out_of_its_folder(
+    palace: Palace, hostile: Path, secret: Path
+) -> None:
     (hostile / "rooms/projects").mkdir(parents=True)
     (hostile / "rooms/projects/key.md").symlink_to(secret)
     with pytest.raises(InvalidInput, match="leads out of it"):
@@ -235,15 +249,21 @@ YAML = {
 
 
 @pytest.mark.parametrize("text", YAML.values(), ids=YAML.keys())
-def test_a_hostile_register_is_refused_by_its_name(palace: Palace, hostile: Path, text: str) -> None:
+def test_a_hostile_register_is_refused_by_its_name(
+    palace: Palace, hostile: Path, text: str
+) -> None:
     (hostile / "palace.yaml").write_text(text if "format" in text else "format: 1\n" + text)
     for act in (palace.load, palace.export):
         with pytest.raises(InvalidInput, match=r"palace\.yaml"):
             act(str(hostile))
 
 
-@pytest.mark.parametrize("name", [name for name in YAML if "drawers" not in name and "format" not in name][:13])
-def test_a_hostile_front_matter_fails_its_file_alone(memory: Memory, hostile: Path, name: str) -> None:
+@pytest.mark.parametrize(
+    "name", [name for name in YAML if "drawers" not in name and "format" not in name][:13]
+)
+def test_a_hostile_front_matter_fails_its_file_alone(
+    memory: Memory, hostile: Path, name: str
+) -> None:
     (hostile / "a.md").write_text(f"---\n{YAML[name]}\n---\ntext")
     (hostile / "b.md").write_text("sound")
     found = {Path(each.path).name: each for each in memory.load(hostile)}
@@ -279,7 +299,9 @@ def test_what_is_within_a_line_of_markdown_is_not_parsed(monkeypatch: pytest.Mon
 
 
 def test_markdown_of_too_many_lines_is_cut_as_plain_text() -> None:
-    assert chunks("# A\n\n" + "b\n" * (limits.MARKDOWN_LINES - 2), limit=10**6)[0].headings == ("A",)
+    assert chunks("# A\n\n" + "b\n" * (limits.MARKDOWN_LINES - 2), limit=10**6)[0].headings == (
+        "A",
+    )
     found = chunks("# A\n\n" + "b\n" * (limits.MARKDOWN_LINES - 1), limit=10**6)
     assert [each.headings for each in found] == [()]
 
@@ -298,7 +320,9 @@ def test_a_file_may_have_32_megabytes(hostile: Path) -> None:
             folder.read(("large.md",))
 
 
-def test_a_folder_may_have_so_many_files_and_levels(hostile: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_may_have_so_many_files_and_levels(
+    hostile: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("htm_core.files.folders.FILES_PER_LOAD", 2)
     for name in ("a.md", "b.md"):
         (hostile / name).touch()
@@ -315,7 +339,24 @@ def test_a_folder_may_have_so_many_files_and_levels(hostile: Path, monkeypatch: 
 
 
 @pytest.mark.parametrize(
-    "pattern", ["", ".", "/", "/etc/*", "..", "../*", "a/../../*", "a\0b", "**x", "x**", "***", None, 5, b"*.md", "./."]
+    "pattern",
+    [
+        "",
+        ".",
+        "/",
+        "/etc/*",
+        "..",
+        "../*",
+        "a/../../*",
+        "a\0b",
+        "**x",
+        "x**",
+        "***",
+        None,
+        5,
+        b"*.md",
+        "./.",
+    ],
 )
 def test_a_pattern_that_is_none_or_leads_out_of_the_folder_is_refused(
     memory: Memory, hostile: Path, pattern: Any
@@ -324,14 +365,17 @@ def test_a_pattern_that_is_none_or_leads_out_of_the_folder_is_refused(
         memory.load(hostile, pattern=pattern)
 
 
-def test_a_pattern_may_have_a_thousand_characters_and_64_parts(memory: Memory, hostile: Path) -> None:
+def test_a_pattern_may_have_a_thousand_characters_and_64_parts(
+    memory: Memory, hostile: Path
+) -> None:
     (hostile / "a.md").write_text("found")
     assert memory.load(hostile, pattern="x" * limits.PATTERN_LENGTH) == []
     with pytest.raises(InvalidInput, match="1,000 characters"):
         memory.load(hostile, pattern="x" * (limits.PATTERN_LENGTH + 1))
-    assert [each.status for each in memory.load(hostile, pattern="**/" * (limits.PATTERN_PARTS - 1) + "*.md")] == [
-        "loaded"
-    ]
+    assert [
+        each.status
+        for each in memory.load(hostile, pattern="**/" * (limits.PATTERN_PARTS - 1) + "*.md")
+    ] == ["loaded"]
     with pytest.raises(InvalidInput, match="64 parts"):
         memory.load(hostile, pattern="**/" * limits.PATTERN_PARTS + "*.md")
 

@@ -50,17 +50,26 @@ def word() -> str:
 
 def told(memory: Memory, word: str) -> str:
     """The secret as a user says it in an earlier conversation; the id of its memory."""
-    memory.of(session="c1").log().append([{"content": secret(word), "role": "user", "id": str(uuid.uuid4())}])
-    memory.of(session="c1").log().append([{"content": f"Noted: {secret(word)}", "role": "assistant"}])
+    memory.of(session="c1").log().append(
+        [{"content": secret(word), "role": "user", "id": str(uuid.uuid4())}]
+    )
+    memory.of(session="c1").log().append(
+        [{"content": f"Noted: {secret(word)}", "role": "assistant"}]
+    )
     assert memory.flush(30)
-    return next(each.node_id or "" for each in memory.who_said(secret(word)) if each.content == secret(word))
+    return next(
+        each.node_id or "" for each in memory.who_said(secret(word)) if each.content == secret(word)
+    )
 
 
 # -- entrances, each of which quotes the secret ---------------------------------------------------------------------------
 
 
 def call(name: str, **arguments: Any) -> AIMessage:
-    return AIMessage("", tool_calls=[{"name": name, "args": arguments, "id": f"call-{name}-{uuid.uuid4().hex[:4]}"}])
+    return AIMessage(
+        "",
+        tool_calls=[{"name": name, "args": arguments, "id": f"call-{name}-{uuid.uuid4().hex[:4]}"}],
+    )
 
 
 def sent_to(model: Scripted) -> str:
@@ -70,7 +79,9 @@ def sent_to(model: Scripted) -> str:
 def langchain_agent(memory: Memory, *, saver: Any, palace: bool = False) -> Sent:
     model = scripted(
         call("recall", query=QUESTION),
-        *([] if saver else [call("documents", query=QUESTION)]),  # a thread's state is the checkpointer's
+        *(
+            [] if saver else [call("documents", query=QUESTION)]
+        ),  # a thread's state is the checkpointer's
         *([call("look_palace")] if palace else []),
         then="Well.",
     )
@@ -108,7 +119,9 @@ def chain(memory: Memory) -> Sent:
     return goes_on
 
 
-def llamaindex_agent(memory: Memory, word: str, *, react: bool = False, theirs: bool = False) -> Sent:
+def llamaindex_agent(
+    memory: Memory, word: str, *, react: bool = False, theirs: bool = False
+) -> Sent:
     engine = RetrieverQueryEngine.from_args(HTMNodes(memory), llm=models.Scripted(secret(word)).llm)
     tools = [
         *HTMToolSpec(memory).to_tool_list(),
@@ -155,11 +168,23 @@ def a_log_of_the_programs_own(memory: Memory) -> Sent:
         "recall": {"query": QUESTION}, "search": {"query": QUESTION}, "timeline": {}, "context": {},
         "palace_consult": {"question": QUESTION},
     }  # fmt: skip
-    replies = [TOOLS[name].answer(memory, arguments, budget=4_000) for name, arguments in given.items()]
-    replies += [call_tool(memory, "recall", {"query": QUESTION}), PalaceToolReplies(Palace(memory)).look()]
+    replies = [
+        TOOLS[name].answer(memory, arguments, budget=4_000) for name, arguments in given.items()
+    ]
+    replies += [
+        call_tool(memory, "recall", {"query": QUESTION}),
+        PalaceToolReplies(Palace(memory)).look(),
+    ]
     for at, reply in enumerate(replies):
         log.append(
-            [{"content": str(reply), "role": "tool", "payload": json.dumps({"data": reply}).encode(), "id": f"t{at}"}]
+            [
+                {
+                    "content": str(reply),
+                    "role": "tool",
+                    "payload": json.dumps({"data": reply}).encode(),
+                    "id": f"t{at}",
+                }
+            ]
         )
     return lambda: " ".join(f"{each.content} {each.payload!r}" for each in log.tail())
 
@@ -168,7 +193,9 @@ def palace(memory: Memory, word: str) -> Sent:
     place = Palace(memory.of(session="c2"))
     note = place.note(f"Carla says: {secret(word)}", ttl=timedelta(days=1))
     where = {"room": "home", "drawer": "alarm"}
-    place.promote(note, reason=f"Because {secret(word)}", summary=f"As said, {secret(word)}", **where)
+    place.promote(
+        note, reason=f"Because {secret(word)}", summary=f"As said, {secret(word)}", **where
+    )
     place.submit(f"As said, {secret(word)}", reason="Once more.", **where)
     PalaceToolReplies(place).note(f"It is so: {secret(word)}")
     Enforcer(place).consult(f"Is it true? {secret(word)}")
@@ -186,12 +213,16 @@ def palace(memory: Memory, word: str) -> Sent:
 
 ENTRANCES: dict[str, Callable[[Memory, str], Sent]] = {
     "an agent without a checkpointer": lambda memory, _: langchain_agent(memory, saver=None),
-    "an agent with a checkpointer": lambda memory, _: langchain_agent(memory, saver=InMemorySaver()),
+    "an agent with a checkpointer": lambda memory, _: langchain_agent(
+        memory, saver=InMemorySaver()
+    ),
     "an agent with a palace": lambda memory, _: langchain_agent(memory, saver=None, palace=True),
     "a chain": lambda memory, _: chain(memory),
     "LlamaIndex's function agent": llamaindex_agent,
     "LlamaIndex's ReAct agent": lambda memory, word: llamaindex_agent(memory, word, react=True),
-    "LlamaIndex's own memory over our store": lambda memory, word: llamaindex_agent(memory, word, theirs=True),
+    "LlamaIndex's own memory over our store": lambda memory, word: llamaindex_agent(
+        memory, word, theirs=True
+    ),
     "a log of tools' answers": lambda memory, _: a_log_of_the_programs_own(memory),
     "the palace": palace,
 }
@@ -211,7 +242,12 @@ def shown(memory: Memory, word: str) -> list[str]:
         "tool: profile": lambda: call_tool(memory, "profile", {}),
         "wake-up": lambda: Palace(memory).wake_up(),
     }  # fmt: skip
-    over_mcp = {"recall": {"query": QUESTION}, "search": {"query": QUESTION}, "timeline": {}, "context": {}}
+    over_mcp = {
+        "recall": {"query": QUESTION},
+        "search": {"query": QUESTION},
+        "timeline": {},
+        "context": {},
+    }
     for name, arguments in over_mcp.items():
         asked[f"mcp: {name}"] = partial(TOOLS[name].answer, memory, arguments, budget=4_000)
     return [name for name, ask in asked.items() if word in repr(ask())]
@@ -248,7 +284,9 @@ def test_what_came_back_is_shown_again_and_what_quotes_it_too(make: Make, word: 
 
 
 @pytest.mark.usefixtures("real_embedder")
-def test_a_profile_that_a_conversation_has_begun_with_loses_what_is_forgotten(make: Make, word: str) -> None:
+def test_a_profile_that_a_conversation_has_begun_with_loses_what_is_forgotten(
+    make: Make, word: str
+) -> None:
     """In both adapters, whoever forgets it in this process, while the conversation goes on."""
     with make(user="carla", session="c2") as memory:
         name = word.capitalize()
@@ -266,7 +304,9 @@ def test_a_profile_that_a_conversation_has_begun_with_loses_what_is_forgotten(ma
                 memory.forget(said.id)
 
 
-def test_what_is_recalled_for_a_question_is_recalled_anew_once_something_is_forgotten(make: Make, word: str) -> None:
+def test_what_is_recalled_for_a_question_is_recalled_anew_once_something_is_forgotten(
+    make: Make, word: str
+) -> None:
     with make(user="carla", session="c2") as memory:
         node = told(memory, word)
         chat = HTMMemory.from_defaults("c3", memory)
@@ -277,7 +317,9 @@ def test_what_is_recalled_for_a_question_is_recalled_anew_once_something_is_forg
 
 
 @pytest.mark.parametrize("how", ["purge", "erase"])
-def test_files_of_claudes_memory_tool_leave_nothing(make: Make, database_url: str, word: str, how: str) -> None:
+def test_files_of_claudes_memory_tool_leave_nothing(
+    make: Make, database_url: str, word: str, how: str
+) -> None:
     pytest.importorskip("anthropic")
     from htm_core.anthropic_tool import HTMMemoryTool
 
@@ -285,7 +327,9 @@ def test_files_of_claudes_memory_tool_leave_nothing(make: Make, database_url: st
         tool = HTMMemoryTool(memory)
         path = "/memories/alarm.md"
         tool.call({"command": "create", "path": path, "file_text": secret(word)})
-        tool.call({"command": "str_replace", "path": path, "old_str": "seventy", "new_str": "eighty"})
+        tool.call(
+            {"command": "str_replace", "path": path, "old_str": "seventy", "new_str": "eighty"}
+        )
         reply = call_tool(memory, "recall", {"query": QUESTION})
         assert word in reply
         memory.log().append([{"content": reply, "role": "tool"}])
@@ -307,7 +351,9 @@ def test_an_answer_with_evidence_of_the_palace_keeps_where_it_is_from_and_none_o
     with make(user="carla", session="c2") as memory:
         place = Palace(memory)
         filed = place.file(secret(word), room="home", drawer="alarm")
-        agent = create_agent(scripted("It is known."), middleware=[HTMMemoryMiddleware(memory, palace=place)])
+        agent = create_agent(
+            scripted("It is known."), middleware=[HTMMemoryMiddleware(memory, palace=place)]
+        )
         config: Any = {"configurable": {"thread_id": "c2"}}
         answer = agent.invoke({"messages": [("user", QUESTION)]}, config)["messages"][-1]
         assert word in str(answer.response_metadata)
@@ -331,7 +377,9 @@ def test_a_note_of_a_session_that_was_forgotten_is_purged_with_the_rest(
 def test_what_is_taken_out_of_the_palace_takes_its_quotations_along(make: Make, word: str) -> None:
     with make(user="carla", session="c2") as memory:
         filed = Palace(memory).file(secret(word), room="home", drawer="alarm")
-        memory.log().append([{"content": call_tool(memory, "recall", {"query": QUESTION}), "role": "tool"}])
+        memory.log().append(
+            [{"content": call_tool(memory, "recall", {"query": QUESTION}), "role": "tool"}]
+        )
         assert shown(memory, word)
         Palace(memory).forget(filed)
         assert shown(memory, word) == []
@@ -342,7 +390,10 @@ def test_an_answer_that_is_kept_for_a_retry_goes_with_what_it_says(
 ) -> None:
     token = issue("read", "write", "admin", user="carla")
     headers = {"Authorization": f"Bearer {token}", "Idempotency-Key": str(uuid.uuid4())}
-    with Client(running.url, token, session="s", retries=0) as carla, httpx.Client(base_url=running.url) as http:
+    with (
+        Client(running.url, token, session="s", retries=0) as carla,
+        httpx.Client(base_url=running.url) as http,
+    ):
         body = {"content": secret(word), "session": "s"}
         told = http.post("/v1/remember", json=body, headers=headers)
         assert word in told.text
@@ -353,7 +404,9 @@ def test_an_answer_that_is_kept_for_a_retry_goes_with_what_it_says(
         assert tables_with(database_url, word) == []
 
 
-def test_a_collection_keeps_nothing_of_what_is_deleted_there(make: Make, database_url: str, word: str) -> None:
+def test_a_collection_keeps_nothing_of_what_is_deleted_there(
+    make: Make, database_url: str, word: str
+) -> None:
     """Documents are no memories: what a program has copied into a collection is deleted there."""
     with make(user="carla") as memory:
         node = told(memory, word)

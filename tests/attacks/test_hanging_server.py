@@ -23,7 +23,17 @@ import psutil
 import psycopg
 import pytest
 
-from htm_core import Collection, DeadlineExceeded, Group, HTMError, Log, Memory, NotFound, Settings, shutdown
+from htm_core import (
+    Collection,
+    DeadlineExceeded,
+    Group,
+    HTMError,
+    Log,
+    Memory,
+    NotFound,
+    Settings,
+    shutdown,
+)
 from htm_core.base import time_limit
 from htm_core.change.changes import Changes
 from htm_core.db import address, installation
@@ -43,14 +53,19 @@ GRACE = 1.0
 WORLDS = 4  # that wait at the same time
 LONGEST = 200.0  # for the verbs of all worlds together, which take 25 s
 
-pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="this system cannot stop a process")
+pytestmark = pytest.mark.skipif(
+    not hasattr(signal, "SIGSTOP"), reason="this system cannot stop a process"
+)
 
 
 class Server:
     """A private PostgreSQL of these tests' own, which they may stop."""
 
     def __init__(self, home: Path) -> None:
-        [self.postmaster] = [psutil.Process(int(file.read_text().split()[0])) for file in home.rglob("postmaster.pid")]
+        [self.postmaster] = [
+            psutil.Process(int(file.read_text().split()[0]))
+            for file in home.rglob("postmaster.pid")
+        ]
 
     def freeze(self) -> None:
         """Stop every process of the server; its sockets stay open, and the kernel goes on accepting for it."""
@@ -87,22 +102,32 @@ class World:
         self.palace = Palace(memory)
         self.note = self.palace.note("It may rain.")
         self.placed = self.palace.file("Rent is due on the first.", room="home", drawer="rent")
-        self.decision = self.palace.submit("Oslo is north.", room="facts", drawer="cities", reason="said by Ann")
+        self.decision = self.palace.submit(
+            "Oslo is north.", room="facts", drawer="cities", reason="said by Ann"
+        )
         self.palace.procedure("tea", ["boil water", "wait"])
         memory.load(self.folder)
         backup = io.StringIO()
         memory.backup.write(backup)
         self.backup = backup.getvalue()
         self.server = Server(home)
-        self.host = psycopg.conninfo.conninfo_to_dict(memory._engine.database.dsn("htm_app").get_secret_value())["host"]
+        self.host = psycopg.conninfo.conninfo_to_dict(
+            memory._engine.database.dsn("htm_app").get_secret_value()
+        )["host"]
         self.acknowledged: list[str] = []
         self.memory = self.opened(Settings(verb_timeout=SECONDS, worker="off", pool_max=4))
-        self.log, self.collection, self.palace = self.memory.log(), self.memory.collection("pages"), Palace(self.memory)
+        self.log, self.collection, self.palace = (
+            self.memory.log(),
+            self.memory.collection("pages"),
+            Palace(self.memory),
+        )
         self.group = self.memory.of(session="team").group("crew")
 
     def opened(self, settings: Settings) -> Memory:
         """A memory of Ann's with these settings; for as long as it takes, it is connected."""
-        memory = Memory("atlas", user="ann", session="chat", embedder=self.embedder, settings=settings)
+        memory = Memory(
+            "atlas", user="ann", session="chat", embedder=self.embedder, settings=settings
+        )
         self.wait_until_well(memory)
         return memory
 
@@ -360,7 +385,9 @@ class Outcome:
 def outcomes(worlds: list[World]) -> dict[str, Outcome]:
     """Those of all verbs, one after another in each of the worlds: nearly all of their time is spent waiting."""
     verbs, found = iter(VERBS.items()), dict[str, Outcome]()
-    home = ContextVar[Path]("home")  # what opens a memory reads it from the environment, which all threads share
+    home = ContextVar[Path](
+        "home"
+    )  # what opens a memory reads it from the environment, which all threads share
 
     def work(world: World) -> None:
         home.set(world.home)
@@ -393,7 +420,9 @@ def outcomes(worlds: list[World]) -> dict[str, Outcome]:
 def test_a_verb_ends_in_time_when_the_server_stops_in_the_middle_of_its_transaction(
     outcomes: dict[str, Outcome], verb: str
 ) -> None:
-    assert verb in outcomes, f"it had not ended after {LONGEST:.0f} s, or waited for another that had not"
+    assert verb in outcomes, (
+        f"it had not ended after {LONGEST:.0f} s, or waited for another that had not"
+    )
     outcome = outcomes[verb]
     assert outcome.has_stopped
     assert outcome.seconds < SECONDS + GRACE
@@ -401,7 +430,9 @@ def test_a_verb_ends_in_time_when_the_server_stops_in_the_middle_of_its_transact
     assert outcome.error is None or isinstance(outcome.error, HTMError)
 
 
-def test_what_was_acknowledged_before_the_server_stopped_is_there_when_it_goes_on(world: World) -> None:
+def test_what_was_acknowledged_before_the_server_stopped_is_there_when_it_goes_on(
+    world: World,
+) -> None:
     """All verbs at once, with too few connections for them, before, while and after the server stands still."""
     late: dict[str, float] = {}
     errors: dict[str, BaseException] = {}
@@ -472,7 +503,9 @@ def test_a_stop_while_committing_says_that_the_outcome_is_unknown(
     assert [mention.content for mention in world.calm.timeline(limit=1000)].count("maybe") == 1
 
 
-def test_a_stop_before_the_commit_says_that_nothing_was_written(frozen_in_the_middle: World) -> None:
+def test_a_stop_before_the_commit_says_that_nothing_was_written(
+    frozen_in_the_middle: World,
+) -> None:
     with pytest.raises(DeadlineExceeded, match="nothing was written") as caught:
         frozen_in_the_middle.memory.remember("never said", tags=["said:never"])
     assert not caught.value.outcome_unknown
@@ -495,7 +528,9 @@ def test_the_first_verb_of_a_process_ends_in_time_when_the_server_stops_while_it
         world.server.freeze()
         return made
 
-    settings = Settings(verb_timeout=SECONDS, worker="off", pool_max=4 + len(step))  # so that nothing is shared
+    settings = Settings(
+        verb_timeout=SECONDS, worker="off", pool_max=4 + len(step)
+    )  # so that nothing is shared
     memory = Memory("first", embedder=HashEmbedder(), settings=settings)
     try:
         with monkeypatch.context() as patch:
@@ -554,9 +589,14 @@ def test_a_model_that_hangs_keeps_no_verb_and_loses_nothing(world: World, embed:
     world.wait_until_well()
     embedder = HangingEmbedder()
     settings = world.memory._options.settings
-    memory = Memory("other", tenant=f"hanging {embed}", embedder=embedder, embed=embed, settings=settings)
+    memory = Memory(
+        "other", tenant=f"hanging {embed}", embedder=embedder, embed=embed, settings=settings
+    )
     try:
-        for verb in (lambda: memory.remember("The tea is in the tin."), lambda: memory.recall("where is the tea")):
+        for verb in (
+            lambda: memory.remember("The tea is in the tin."),
+            lambda: memory.recall("where is the tea"),
+        ):
             began = time.monotonic()
             answer = verb()
             assert time.monotonic() - began < SECONDS + GRACE
@@ -594,7 +634,10 @@ def test_a_tenants_models_that_hang_fail_no_call_of_another_tenants(
             Deadline(stuck).run(lambda: None)
         forget_failures()
         assert well.recall("where is the tea").degraded is None
-        assert Deadline(well).run(lambda: well.recall("where is the tea"), step="recall").degraded is None
+        assert (
+            Deadline(well).run(lambda: well.recall("where is the tea"), step="recall").degraded
+            is None
+        )
     finally:
         embedder.let_go.set()
         forget_failures()
@@ -642,7 +685,9 @@ def test_flush_without_a_timeout_waits_no_longer_than_a_verb_for_a_server_that_s
         world.server.thaw()
 
 
-def test_flush_without_a_timeout_waits_once_for_another_thread_and_then_for_the_server(world: World) -> None:
+def test_flush_without_a_timeout_waits_once_for_another_thread_and_then_for_the_server(
+    world: World,
+) -> None:
     world.wait_until_well()
     said(world, calmly=True)
     writing = world.memory._engine.write_behind.accesses._writing
@@ -667,7 +712,9 @@ def test_flush_without_a_timeout_waits_once_for_another_thread_and_then_for_the_
 def test_flush_without_a_timeout_lets_a_model_take_longer_than_a_verb(world: World) -> None:
     world.wait_until_well()
     embedder = HangingEmbedder()
-    memory = Memory("other", tenant="slow model", embedder=embedder, settings=world.memory._options.settings)
+    memory = Memory(
+        "other", tenant="slow model", embedder=embedder, settings=world.memory._options.settings
+    )
     memory.remember("The tea is in the tin.")
     timer = threading.Timer(SECONDS + GRACE, embedder.let_go.set)
     timer.start()
@@ -686,7 +733,9 @@ def test_the_server_ends_the_transaction_of_a_client_that_is_frozen(world: World
     assert row is not None
     assert row["idle"] == "2s"
     with time_of_a_verb(), world.memory._engine.database.transaction("default") as connection:
-        whole = connection.execute("select current_setting('transaction_timeout', true) as whole").fetchone()
+        whole = connection.execute(
+            "select current_setting('transaction_timeout', true) as whole"
+        ).fetchone()
     assert whole is not None
     if row["version"] >= 170000:
         assert whole["whole"] in ("2s", "1999ms")
@@ -697,11 +746,18 @@ def time_of_a_verb() -> Any:
 
 
 def test_shutdown_ends_the_threads_of_awaited_verbs() -> None:
-    memory = Memory("short", embedder=HashEmbedder(), settings=Settings(aio_threads=7, worker="off"))
+    memory = Memory(
+        "short", embedder=HashEmbedder(), settings=Settings(aio_threads=7, worker="off")
+    )
     asyncio.run(memory.aio.remember("hello"))
     assert any(thread.name.startswith("htm-aio") for thread in threading.enumerate())
     shutdown()
     end = time.monotonic() + 5
-    while any(thread.name.startswith("htm-aio") for thread in threading.enumerate()) and time.monotonic() < end:
+    while (
+        any(thread.name.startswith("htm-aio") for thread in threading.enumerate())
+        and time.monotonic() < end
+    ):
         time.sleep(0.01)
-    assert not [thread.name for thread in threading.enumerate() if thread.name.startswith("htm-aio")]
+    assert not [
+        thread.name for thread in threading.enumerate() if thread.name.startswith("htm-aio")
+    ]

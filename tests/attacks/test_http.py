@@ -55,8 +55,14 @@ def status(answer: bytes) -> int:
 
 
 @pytest.mark.parametrize("who", ["another user", "another tenant"])
-def test_known_ids_of_others_open_nothing_by_any_route(who: str, running: Running, issue: Issue) -> None:
-    stranger = issue("admin", of=f"t-{uuid.uuid4().hex[:8]}") if who == "another tenant" else issue(user="eve")
+def test_known_ids_of_others_open_nothing_by_any_route(
+    who: str, running: Running, issue: Issue
+) -> None:
+    stranger = (
+        issue("admin", of=f"t-{uuid.uuid4().hex[:8]}")
+        if who == "another tenant"
+        else issue(user="eve")
+    )
     with Client(running.url, issue(user="ann"), session="s", retries=0) as ann:
         node = ann.remember(SECRET, key="safe", tags=["home"], session="s")
         mention = ann.timeline()[0]
@@ -72,31 +78,52 @@ def test_known_ids_of_others_open_nothing_by_any_route(who: str, running: Runnin
             for route in ROUTES:
                 path = route.address({name: values.get(name, node.id) for name in route.path_names})
                 for id in (node.id, mention.id):
-                    body = {"ids": [id], "id": id, "tags": ["x"], "source": id, "target": id} if route.in_body else None
+                    body = (
+                        {"ids": [id], "id": id, "tags": ["x"], "source": id, "target": id}
+                        if route.in_body
+                        else None
+                    )
                     answer = eve.request(route.method, path, json=body)
                     assert "Zuyderpoort" not in answer.text, (route.method, path)
-                    assert answer.status_code < 500 or answer.status_code == 503, (route.method, path, answer.text)
+                    assert answer.status_code < 500 or answer.status_code == 503, (
+                        route.method,
+                        path,
+                        answer.text,
+                    )
         assert ann.get("safe").content == SECRET
         assert [each.content for each in ann.timeline()] == [SECRET]
 
 
-def test_headers_and_arguments_that_name_another_tenant_or_user_change_nothing(running: Running, issue: Issue) -> None:
+def test_headers_and_arguments_that_name_another_tenant_or_user_change_nothing(
+    running: Running, issue: Issue
+) -> None:
     with Client(running.url, issue(user="ann"), retries=0) as ann:
         ann.remember(SECRET, session="s")
         tenant = ann.stats().tenant
-    claims = {"X-Tenant": tenant, "HTM-Tenant": tenant, "HTM-User": "ann", "X-User": "ann", "X-Forwarded-User": "ann"}
+    claims = {
+        "X-Tenant": tenant,
+        "HTM-Tenant": tenant,
+        "HTM-User": "ann",
+        "X-User": "ann",
+        "X-Forwarded-User": "ann",
+    }
     with httpx.Client(base_url=running.url, headers=bearer(issue(user="eve")) | claims) as eve:
         assert "Zuyderpoort" not in eve.post("/v1/recall", json={"query": "safe"}).text
         assert eve.get("/v1/timeline").json() == []
         for name in ("tenant", "user", "owner"):
             assert eve.get("/v1/timeline", params={name: "ann"}).status_code in (403, 422)
-            assert eve.post("/v1/recall", json={"query": "safe", name: "ann"}).status_code in (403, 422)
+            assert eve.post("/v1/recall", json={"query": "safe", name: "ann"}).status_code in (
+                403,
+                422,
+            )
 
 
 # -- bytes ------------------------------------------------------------------------------------------------------------------
 
 
-def test_no_trick_with_a_path_reaches_another_route_or_a_file(running: Running, issue: Issue) -> None:
+def test_no_trick_with_a_path_reaches_another_route_or_a_file(
+    running: Running, issue: Issue
+) -> None:
     token = issue("read")
     for path in (
         "/v1/../v1/stats", "/v1/%2e%2e/v1/stats", "/health/../v1/stats", "/health/%2e%2e/v1/stats", "/%2e%2e/%2e%2e/etc/passwd",
@@ -132,12 +159,16 @@ def test_requests_that_two_readers_would_read_differently_are_refused(
 ) -> None:
     head = f"POST /v1/remember HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {issue()}\r\nContent-Type: application/json\r\n"
     smuggled = "GET /v1/stats HTTP/1.1\r\nHost: x\r\n\r\n"
-    answer = raw(running, f"{head}{lines}\r\n\r\n".encode("latin-1") + b"{}" + smuggled.encode(), wait=1.5)
+    answer = raw(
+        running, f"{head}{lines}\r\n\r\n".encode("latin-1") + b"{}" + smuggled.encode(), wait=1.5
+    )
     assert status(answer) in (0, 400, 401, 413, 501), answer[:200]
     assert answer.count(b"HTTP/1.1 ") <= 1, "what follows is no request of its own"
 
 
-def test_a_header_cannot_change_the_method_the_path_or_who_asks(running: Running, issue: Issue) -> None:
+def test_a_header_cannot_change_the_method_the_path_or_who_asks(
+    running: Running, issue: Issue
+) -> None:
     with Client(running.url, issue(), retries=0) as mine:
         node = mine.remember("stays")
         override = {
@@ -148,7 +179,12 @@ def test_a_header_cannot_change_the_method_the_path_or_who_asks(running: Running
         assert answer.json()["content"] == "stays"
         assert "evil" not in str(answer.headers)
         assert httpx.get(f"{running.url}/v1/nodes/{node.id}", headers=override).status_code == 401
-        assert httpx.get(f"{running.url}/v1/nodes/{node.id}?_method=DELETE", headers=bearer(issue())).status_code == 422
+        assert (
+            httpx.get(
+                f"{running.url}/v1/nodes/{node.id}?_method=DELETE", headers=bearer(issue())
+            ).status_code
+            == 422
+        )
         assert mine.get(node.id).content == "stays"
 
 
@@ -168,9 +204,7 @@ def test_slow_requests_are_given_up_while_others_are_answered(
 ) -> None:
     monkeypatch.setattr(run, "HEADERS_WITHIN", 2.0)
     slow, token = start(read_timeout=1.0), issue()
-    head = (
-        f"POST /v1/remember HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\nContent-Type: application/json\r\n"
-    )
+    head = f"POST /v1/remember HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\nContent-Type: application/json\r\n"
 
     def drips() -> float:
         """A header a byte a second, for as long as the server listens."""
@@ -192,13 +226,19 @@ def test_slow_requests_are_given_up_while_others_are_answered(
         return status(raw(slow, f"{head}Content-Length: 50\r\n\r\n{{".encode(), wait=5))
 
     def drips_body() -> int:
-        return status(raw(slow, f"{head}Content-Length: 50\r\n\r\n".encode(), *[b" "] * 6, pause=0.5, wait=5))
+        return status(
+            raw(slow, f"{head}Content-Length: 50\r\n\r\n".encode(), *[b" "] * 6, pause=0.5, wait=5)
+        )
 
     with ThreadPoolExecutor(50) as pool:
         dripping = [pool.submit(drips) for _ in range(20)]
-        missing = [pool.submit(never_comes) for _ in range(10)] + [pool.submit(drips_body) for _ in range(10)]
+        missing = [pool.submit(never_comes) for _ in range(10)] + [
+            pool.submit(drips_body) for _ in range(10)
+        ]
         began = time.monotonic()
-        assert httpx.get(f"{slow.url}/v1/stats", headers=bearer(token), timeout=5).status_code == 200
+        assert (
+            httpx.get(f"{slow.url}/v1/stats", headers=bearer(token), timeout=5).status_code == 200
+        )
         assert time.monotonic() - began < 5
         assert all(each.result(15) < 6 for each in dripping)
         assert {each.result(15) for each in missing} <= {0, 408}
@@ -226,7 +266,9 @@ def test_large_and_deep_bodies_are_refused_everywhere(running: Running, issue: I
             assert http.get("/v1/stats", headers=many).status_code in (400, 431)
 
 
-def test_overload_is_met_by_an_answer_that_the_client_obeys(start: Callable[..., Running], issue: Issue) -> None:
+def test_overload_is_met_by_an_answer_that_the_client_obeys(
+    start: Callable[..., Running], issue: Issue
+) -> None:
     few, token = start(concurrency=2, rate=40.0, burst=8), issue()
     seen: list[httpx.Response] = []
 
@@ -291,13 +333,21 @@ def test_no_field_makes_the_server_call_an_address(running: Running, issue: Issu
         with httpx.Client(base_url=running.url, headers=headers, timeout=30) as http:
             assert http.post("/v1/remember", json=body).status_code == 200
             for name in ("url", "uri", "callback", "webhook", "file", "path", "image_url"):
-                assert http.post("/v1/remember", json={"content": "x", name: link}).status_code == 422
+                assert (
+                    http.post("/v1/remember", json={"content": "x", name: link}).status_code == 422
+                )
             assert http.post("/v1/recall", json={"query": link}).status_code == 200
             assert http.post("/v1/flush", json={"timeout": 5}).status_code in (200, 204)
-            http.put("/v1/keys/" + "http%3A%2F%2F" + address.replace(":", "%3A"), json={"content": link})
+            http.put(
+                "/v1/keys/" + "http%3A%2F%2F" + address.replace(":", "%3A"), json={"content": link}
+            )
             call = {"jsonrpc": "2.0", "id": 1, "method": "resources/read", "params": {"uri": link}}
             http.post("/mcp", json=call, headers={"Accept": "application/json, text/event-stream"})
-        raw(running, f"GET {link} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n".encode(), wait=2)
+        raw(
+            running,
+            f"GET {link} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n".encode(),
+            wait=2,
+        )
         raw(running, f"CONNECT {address} HTTP/1.1\r\nHost: {address}\r\n\r\n".encode(), wait=1)
         time.sleep(0.3)
         assert caught == []
@@ -313,10 +363,21 @@ def test_a_token_in_the_address_or_a_cookie_opens_nothing_and_is_in_no_log(
     caplog.set_level(logging.DEBUG)
     for name in ("token", "access_token", "authorization", "api_key", "Bearer"):
         assert httpx.get(f"{running.url}/v1/stats", params={name: token}).status_code == 401
-    strange = {"Cookie": f"token={token}", "X-API-Key": token, "Proxy-Authorization": f"Bearer {token}"}
+    strange = {
+        "Cookie": f"token={token}",
+        "X-API-Key": token,
+        "Proxy-Authorization": f"Bearer {token}",
+    }
     assert httpx.get(f"{running.url}/v1/stats", headers=strange).status_code == 401
-    assert httpx.get(f"{running.url}/v1/stats", headers=bearer(token), params={"x": token}).status_code == 422
-    own = [record.getMessage() for record in caplog.records if record.name.startswith(("htm", "uvicorn"))]
+    assert (
+        httpx.get(f"{running.url}/v1/stats", headers=bearer(token), params={"x": token}).status_code
+        == 422
+    )
+    own = [
+        record.getMessage()
+        for record in caplog.records
+        if record.name.startswith(("htm", "uvicorn"))
+    ]
     assert own, "the server logs its requests"
     assert [line for line in own if token in line] == []
 
@@ -328,14 +389,20 @@ def test_a_token_that_is_revoked_while_it_is_used_stops_working_at_once_and_ends
     lines: list[str] = []
 
     def listen() -> None:
-        with httpx.stream("GET", f"{running.url}/v1/events", headers=bearer(stolen), timeout=30) as answer:
+        with httpx.stream(
+            "GET", f"{running.url}/v1/events", headers=bearer(stolen), timeout=30
+        ) as answer:
             lines.extend(answer.iter_lines())
 
     reader = threading.Thread(target=listen)
     reader.start()
     with httpx.Client(base_url=running.url, headers=bearer(stolen)) as http:
         assert http.get("/v1/stats").status_code == 200
-        [token] = [each for each in tokens.listed(database, tenant) if each.name == _name_of(database, stolen)]
+        [token] = [
+            each
+            for each in tokens.listed(database, tenant)
+            if each.name == _name_of(database, stolen)
+        ]
         assert tokens.revoke(database, tenant, token.name, at=datetime.now(UTC))
         assert http.get("/v1/stats").status_code == 401, "also on a connection that is open"
     reader.join(10)

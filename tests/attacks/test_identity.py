@@ -113,39 +113,61 @@ def test_a_caller_with_an_account_reads_and_writes_nothing_of_somebody_whom_it_n
     assert "4711" not in asked(model)
     assert contents(theirs) == [SECRET]
     assert contents(make(user=mallory)) == [QUESTION, "Noted."]
-    [line] = [each.getMessage() for each in caplog.records if "a run names the user" in each.getMessage()]
+    [line] = [
+        each.getMessage() for each in caplog.records if "a run names the user" in each.getMessage()
+    ]
     assert all(part in line for part in (ann, mallory, "trust_context=True"))
 
 
-def test_the_memorys_own_user_stays_whoever_a_run_names(make: Make, caplog: pytest.LogCaptureFixture) -> None:
+def test_the_memorys_own_user_stays_whoever_a_run_names(
+    make: Make, caplog: pytest.LogCaptureFixture
+) -> None:
     ann, mallory = names()
     theirs = with_secret(make, ann)
     model, mine = scripted(), make(user=mallory)
-    agent = create_agent(model, middleware=[HTMMemoryMiddleware(mine, min_score=0.0)], context_schema=Context)
+    agent = create_agent(
+        model, middleware=[HTMMemoryMiddleware(mine, min_score=0.0)], context_schema=Context
+    )
     chain = with_memory(model, mine, min_score=0.0)
     with caplog.at_level(logging.ERROR, "htm.langchain"):
-        agent.invoke({"messages": [HumanMessage(QUESTION)]}, request("m1", user_id=ann), context=Context(user_id=ann))
+        agent.invoke(
+            {"messages": [HumanMessage(QUESTION)]},
+            request("m1", user_id=ann),
+            context=Context(user_id=ann),
+        )
         chain.invoke(QUESTION, request("m2", user_id=ann))
         found = HTMRetriever(memory=mine).invoke(QUESTION, request("m3", user_id=ann))
         reply = create_recall_tool(mine).invoke({"query": QUESTION}, request("m4", user_id=ann))
     assert "4711" not in asked(model) + reply + "".join(each.page_content for each in found)
     assert contents(theirs) == [SECRET]
-    assert sum("a run names the user" in each.getMessage() for each in caplog.records) == 1  # it cannot fill the log
+    assert (
+        sum("a run names the user" in each.getMessage() for each in caplog.records) == 1
+    )  # it cannot fill the log
 
 
-def test_with_trust_in_the_context_a_memory_with_a_user_serves_whom_the_run_names(make: Make) -> None:
+def test_with_trust_in_the_context_a_memory_with_a_user_serves_whom_the_run_names(
+    make: Make,
+) -> None:
     ann, mallory = names()
     with_secret(make, ann)
     mine, model = make(user=mallory), scripted()
-    agent = create_agent(model, middleware=[HTMMemoryMiddleware(mine, min_score=0.0, trust_context=True)])
+    agent = create_agent(
+        model, middleware=[HTMMemoryMiddleware(mine, min_score=0.0, trust_context=True)]
+    )
     agent.invoke({"messages": [HumanMessage(QUESTION)]}, request("a1", user_id=ann))
     assert "4711" in asked(model)
     chained = scripted()
-    with_memory(chained, mine, min_score=0.0, trust_context=True).invoke(QUESTION, request("a2", user_id=ann))
+    with_memory(chained, mine, min_score=0.0, trust_context=True).invoke(
+        QUESTION, request("a2", user_id=ann)
+    )
     assert "4711" in asked(chained)
-    found = HTMRetriever(memory=mine, trust_context=True).invoke(QUESTION, request("a3", user_id=ann))
+    found = HTMRetriever(memory=mine, trust_context=True).invoke(
+        QUESTION, request("a3", user_id=ann)
+    )
     assert "4711" in "".join(each.page_content for each in found)
-    reply = create_recall_tool(mine, trust_context=True).invoke({"query": QUESTION}, request("a4", user_id=ann))
+    reply = create_recall_tool(mine, trust_context=True).invoke(
+        {"query": QUESTION}, request("a4", user_id=ann)
+    )
     assert "4711" in reply
 
 
@@ -168,30 +190,68 @@ def forged(ann: str) -> dict[str, tuple[dict[str, Any], dict[str, Any]]]:
         "user": ({"configurable": {"langgraph_auth_user": user}}, {}),
         "text": ({"configurable": {"langgraph_auth_user": ann}}, {}),
         "id": ({"configurable": {"langgraph_auth_user_id": ann}}, {}),
-        "server": ({"configurable": {"langgraph_auth_user": user, "langgraph_auth_user_id": ann, **served}}, {}),
+        "server": (
+            {
+                "configurable": {
+                    "langgraph_auth_user": user,
+                    "langgraph_auth_user_id": ann,
+                    **served,
+                }
+            },
+            {},
+        ),
         "permissions": ({"configurable": {"langgraph_auth_permissions": [ann], **served}}, {}),
         "names": ({"configurable": dict(ids)}, {}),
         "metadata": (
-            {"metadata": {**ids, **served, "langgraph_auth_user_id": ann}, "tags": [ann], "run_name": ann},
+            {
+                "metadata": {**ids, **served, "langgraph_auth_user_id": ann},
+                "tags": [ann],
+                "run_name": ann,
+            },
             {},
         ),
-        "headers": ({"configurable": {"headers": {"HTM-User": ann, "x-user": ann}, "HTM-User": ann}}, {}),
-        "state": ({}, {"htm_thread": {"speakers": [[ann, "m1"]]}, "htm_session": ann, "htm_tenant": ann, **ids}),
-        "subagent": ({"configurable": {"langgraph_user": ann, "checkpoint_ns": f"tools:{ann}|model:1"}}, {}),
+        "headers": (
+            {"configurable": {"headers": {"HTM-User": ann, "x-user": ann}, "HTM-User": ann}},
+            {},
+        ),
+        "state": (
+            {},
+            {
+                "htm_thread": {"speakers": [[ann, "m1"]]},
+                "htm_session": ann,
+                "htm_tenant": ann,
+                **ids,
+            },
+        ),
+        "subagent": (
+            {"configurable": {"langgraph_user": ann, "checkpoint_ns": f"tools:{ann}|model:1"}},
+            {},
+        ),
     }
 
 
 @pytest.mark.parametrize("own", ["mallory", "nobody"])
 @pytest.mark.parametrize("way", sorted(forged("ann")))
-def test_what_a_clients_json_says_of_an_identity_opens_nobodys_memory(make: Make, way: str, own: str) -> None:
+def test_what_a_clients_json_says_of_an_identity_opens_nobodys_memory(
+    make: Make, way: str, own: str
+) -> None:
     ann, mallory = names()
     theirs = with_secret(make, ann)
     config, state = forged(ann)[way]
-    if own == "nobody" and way == "names":  # where the server knows nobody, a program says by user_id who it is
-        config = {"configurable": {key: each for key, each in config["configurable"].items() if key != "user_id"}}
+    if (
+        own == "nobody" and way == "names"
+    ):  # where the server knows nobody, a program says by user_id who it is
+        config = {
+            "configurable": {
+                key: each for key, each in config["configurable"].items() if key != "user_id"
+            }
+        }
     mine, model = make(user=mallory) if own == "mallory" else make(), scripted()
     agent = create_agent(model, middleware=[HTMMemoryMiddleware(mine, min_score=0.0)])
-    run = {**config, "configurable": {"thread_id": f"m-{mallory}", **config.get("configurable", {})}}
+    run = {
+        **config,
+        "configurable": {"thread_id": f"m-{mallory}", **config.get("configurable", {})},
+    }
     agent.invoke({"messages": [HumanMessage(QUESTION)], **state}, run)
     chained = scripted()
     with_memory(chained, mine, min_score=0.0).invoke(
@@ -199,12 +259,15 @@ def test_what_a_clients_json_says_of_an_identity_opens_nobodys_memory(make: Make
     )
     found = HTMRetriever(memory=mine).invoke(QUESTION, run)
     reply = create_recall_tool(mine).invoke({"query": QUESTION}, run)
-    assert "4711" not in asked(model) + asked(chained) + reply + "".join(each.page_content for each in found)
+    assert "4711" not in asked(model) + asked(chained) + reply + "".join(
+        each.page_content for each in found
+    )
     assert contents(theirs) == [SECRET]
 
 
 @pytest.mark.parametrize(
-    "said", [{"langgraph_auth_user_id": "mallory"}, {"langgraph_auth_user": {"identity": "mallory"}}]
+    "said",
+    [{"langgraph_auth_user_id": "mallory"}, {"langgraph_auth_user": {"identity": "mallory"}}],
 )
 def test_in_langgraph_server_itself_its_keys_are_its_own_word(
     monkeypatch: pytest.MonkeyPatch, said: dict[str, Any]
@@ -217,12 +280,17 @@ def test_in_langgraph_server_itself_its_keys_are_its_own_word(
 
 
 @pytest.mark.parametrize("nobody", [Nobody(), {"identity": "", "is_authenticated": False}, None])
-def test_a_server_that_authenticates_nobody_says_nothing_about_who_asks(make: Make, nobody: Any) -> None:
+def test_a_server_that_authenticates_nobody_says_nothing_about_who_asks(
+    make: Make, nobody: Any
+) -> None:
     ann, _ = names()
     with_secret(make, ann)
     model = scripted()
     agent = create_agent(model, middleware=[HTMMemoryMiddleware(make(), min_score=0.0)])
-    agent.invoke({"messages": [HumanMessage(QUESTION)]}, request("t1", user_id=ann, langgraph_auth_user=nobody))
+    agent.invoke(
+        {"messages": [HumanMessage(QUESTION)]},
+        request("t1", user_id=ann, langgraph_auth_user=nobody),
+    )
     assert "4711" in asked(model)
 
 
@@ -233,7 +301,10 @@ def test_a_guest_whom_the_server_knows_as_a_guest_is_nobody_else(make: Make) -> 
     agent = create_agent(model, middleware=[HTMMemoryMiddleware(make(), min_score=0.0)])
     server = Authenticated(guest)
     server.is_authenticated = False
-    agent.invoke({"messages": [HumanMessage(QUESTION)]}, request("t1", user_id=ann, langgraph_auth_user=server))
+    agent.invoke(
+        {"messages": [HumanMessage(QUESTION)]},
+        request("t1", user_id=ann, langgraph_auth_user=server),
+    )
     assert "4711" not in asked(model)
 
 
@@ -252,9 +323,15 @@ def test_the_tools_of_a_model_serve_the_authenticated_user(make: Make) -> None:
     for own in ([*tools, *create_palace_tools(Palace(base))], None):
         model = scripted(AIMessage("", tool_calls=calls if own else calls[:3]))
         kept = [] if own else [HTMMemoryMiddleware(base, tools=["recall", "remember", "forget"])]
-        agent = create_agent(model, own or [], middleware=kept, context_schema=Context, checkpointer=InMemorySaver())
-        config = request(f"m-{own is None}", user_id=ann, langgraph_auth_user=Authenticated(mallory))
-        answer = agent.invoke({"messages": [HumanMessage("Go.")]}, config, context=Context(user_id=ann))
+        agent = create_agent(
+            model, own or [], middleware=kept, context_schema=Context, checkpointer=InMemorySaver()
+        )
+        config = request(
+            f"m-{own is None}", user_id=ann, langgraph_auth_user=Authenticated(mallory)
+        )
+        answer = agent.invoke(
+            {"messages": [HumanMessage("Go.")]}, config, context=Context(user_id=ann)
+        )
         assert "4711" not in "\n".join(texts(answer["messages"]))
     assert contents(theirs) == [SECRET]
     assert theirs.get(node).content == SECRET
@@ -274,7 +351,11 @@ def test_a_session_without_a_user_cannot_be_entered_from_another_thread(
     agent.invoke({"messages": [HumanMessage(SECRET)]}, request(victim), context=Context())
     model.seen.clear()
     with caplog.at_level(logging.ERROR, "htm.langchain"):
-        agent.invoke({"messages": [HumanMessage(QUESTION)]}, request(mine), context=Context(session_id=victim))
+        agent.invoke(
+            {"messages": [HumanMessage(QUESTION)]},
+            request(mine),
+            context=Context(session_id=victim),
+        )
     assert "4711" not in asked(model)
     assert any("a run names the session" in each.getMessage() for each in caplog.records)
 
@@ -314,7 +395,9 @@ def test_a_run_that_names_a_tenant_is_an_error_in_the_log_and_no_switch(
     assert other.flush(20)
     model = scripted()
     agent = create_agent(
-        model, middleware=[HTMMemoryMiddleware(make(), min_score=0.0, trust_context=True)], context_schema=Context
+        model,
+        middleware=[HTMMemoryMiddleware(make(), min_score=0.0, trust_context=True)],
+        context_schema=Context,
     )
     with caplog.at_level(logging.ERROR, "htm.langchain"):
         agent.invoke(
@@ -330,9 +413,13 @@ def test_awaited_agents_are_the_authenticated_users_too(make: Make) -> None:
     ann, mallory = names()
     theirs = with_secret(make, ann)
     model = scripted()
-    agent = create_agent(model, middleware=[HTMMemoryMiddleware(make(), min_score=0.0)], context_schema=Context)
+    agent = create_agent(
+        model, middleware=[HTMMemoryMiddleware(make(), min_score=0.0)], context_schema=Context
+    )
     config = request("m1", user_id=ann, langgraph_auth_user=Authenticated(mallory))
-    asyncio.run(agent.ainvoke({"messages": [HumanMessage(QUESTION)]}, config, context=Context(user_id=ann)))
+    asyncio.run(
+        agent.ainvoke({"messages": [HumanMessage(QUESTION)]}, config, context=Context(user_id=ann))
+    )
     assert "4711" not in asked(model)
     assert contents(theirs) == [SECRET]
 
@@ -341,7 +428,9 @@ def test_llamaindex_takes_the_user_from_the_developer_alone(make: Make) -> None:
     ann, mallory = names()
     with_secret(make, ann)
     spec = HTMToolSpec(make(user=mallory))
-    recall: Callable[..., Any] = next(tool for tool in spec.to_tool_list() if tool.metadata.name == "recall").call
+    recall: Callable[..., Any] = next(
+        tool for tool in spec.to_tool_list() if tool.metadata.name == "recall"
+    ).call
     assert "4711" not in str(recall(query=QUESTION))
     for hostile in ({"user": ann}, {"user_id": ann}, {"context": {"user_id": ann}}):
         try:
@@ -356,8 +445,15 @@ def test_llamaindex_takes_the_user_from_the_developer_alone(make: Make) -> None:
 NAMED = st.one_of(st.none(), st.sampled_from(["ann", "bob", "mallory", "", " ", "t1"]))
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(server=st.sampled_from(["ann", "bob"]), own=NAMED, said=st.tuples(NAMED, NAMED, NAMED, NAMED), noted=NAMED)
+@settings(
+    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    server=st.sampled_from(["ann", "bob"]),
+    own=NAMED,
+    said=st.tuples(NAMED, NAMED, NAMED, NAMED),
+    noted=NAMED,
+)
 def test_whatever_a_run_says_an_authenticated_user_stays_who_they_are(
     make: Make, server: str, own: str | None, said: tuple[str | None, ...], noted: str | None
 ) -> None:
@@ -365,7 +461,10 @@ def test_whatever_a_run_says_an_authenticated_user_stays_who_they_are(
     run = Scope(
         context={"user_id": context_user, "session_id": context_session, "tenant": "elsewhere"},
         config=request(
-            "thread", user_id=config_user, session_id=config_session, langgraph_auth_user=Authenticated(server)
+            "thread",
+            user_id=config_user,
+            session_id=config_session,
+            langgraph_auth_user=Authenticated(server),
         ),
         state={"htm_thread": {"speakers": [[noted, "m1"]]}},
     )

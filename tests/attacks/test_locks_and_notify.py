@@ -56,7 +56,9 @@ select pg_advisory_lock(hashtextextended('htm relate ' || %(tenant)s::text, 0)),
 
 
 @contextlib.contextmanager
-def holding_everything_it_may(prod: Installation, stranger: str, tenant: str, path: str = "") -> Iterator[None]:
+def holding_everything_it_may(
+    prod: Installation, stranger: str, tenant: str, path: str = ""
+) -> Iterator[None]:
     """Advisory locks on all keys that were ever guessable, those that are held now, and each table that it may lock."""
     with psycopg.connect(prod.dsn(stranger)) as connection:
         connection.execute(EVERY_OLD_LOCK, {"tenant": tenant, "path": path})
@@ -66,7 +68,12 @@ def holding_everything_it_may(prod: Installation, stranger: str, tenant: str, pa
         ).fetchall()
         locked = []
         for (table,) in tables:
-            for mode in ("access exclusive", "share row exclusive", "row exclusive", "access share"):
+            for mode in (
+                "access exclusive",
+                "share row exclusive",
+                "row exclusive",
+                "access share",
+            ):
                 try:
                     with connection.transaction():
                         connection.execute(f"lock table {table} in {mode} mode nowait".encode())
@@ -74,8 +81,12 @@ def holding_everything_it_may(prod: Installation, stranger: str, tenant: str, pa
                     continue
                 locked.append((str(table), mode))
                 break
-        assert {table for table, mode in locked if mode != "access share"} <= {"pg_catalog.pg_settings"}
-        assert not [table for table, _ in locked if table.startswith("htm.")], "nor anything of ours at all"
+        assert {table for table, mode in locked if mode != "access share"} <= {
+            "pg_catalog.pg_settings"
+        }
+        assert not [table for table, _ in locked if table.startswith("htm.")], (
+            "nor anything of ours at all"
+        )
         with contextlib.suppress(psycopg.errors.InsufficientPrivilege), connection.transaction():
             connection.execute("select * from htm.locks for update")
         yield
@@ -94,7 +105,9 @@ def test_no_lock_of_a_stranger_stops_a_verb_or_a_worker(
     ):
         every_verb(memory)
         memory.load(folder)
-        first, second = (memory.remember(f"a text about tea {n}", tags=["drink:tea"]) for n in range(2))
+        first, second = (
+            memory.remember(f"a text about tea {n}", tags=["drink:tea"]) for n in range(2)
+        )
         assert memory.flush(timeout=30), "edges between nodes are jobs, too"
         assert [each.node.id for each in memory.related(first.id)] == [second.id]
 
@@ -131,7 +144,9 @@ def test_a_thing_is_locked_by_one_transaction_at_a_time_and_nothing_is_left(
         nonlocal inside, most
         with database.transaction(tenant) as connection:
             take_locks(connection, "key", ("", "a"), ("", "b"))
-            take_locks(connection, "key", ("", "b"))  # again, as a writer does that looked at a key before
+            take_locks(
+                connection, "key", ("", "b")
+            )  # again, as a writer does that looked at a key before
             connection.execute("select 1")  # with what a writer does next, the locks are there
             inside += 1
             most = max(most, inside)
@@ -159,7 +174,9 @@ def test_locks_of_another_tenant_another_kind_and_another_name_are_others(
 
 
 @pytest.mark.parametrize("ending", ["rollback", "killed"])
-def test_a_lock_ends_with_its_holder(prod: Installation, memory_at: Open, tenant: str, ending: str) -> None:
+def test_a_lock_ends_with_its_holder(
+    prod: Installation, memory_at: Open, tenant: str, ending: str
+) -> None:
     memory = memory_at(prod.dsn(), statement_timeout=10.0)
     database = memory._engine.database
     with contextlib.suppress(Exception), database.transaction(tenant) as holder:
@@ -171,13 +188,17 @@ def test_a_lock_ends_with_its_holder(prod: Installation, memory_at: Open, tenant
     assert memory.remember("nine", key="ferry").version == 1
 
 
-def test_keys_written_by_many_at_once_have_every_version_once(prod: Installation, memory_at: Open) -> None:
+def test_keys_written_by_many_at_once_have_every_version_once(
+    prod: Installation, memory_at: Open
+) -> None:
     memory = memory_at(prod.dsn(), pool_max=8)
     with ThreadPoolExecutor(8) as pool:
         list(
             pool.map(
                 lambda n: memory.remember_many(
-                    [Draft(content=f"a {n}", key="a"), Draft(content=f"b {n}", key="b")][:: 1 if n % 2 else -1]
+                    [Draft(content=f"a {n}", key="a"), Draft(content=f"b {n}", key="b")][
+                        :: 1 if n % 2 else -1
+                    ]
                 ),
                 range(24),
             )
@@ -186,7 +207,9 @@ def test_keys_written_by_many_at_once_have_every_version_once(prod: Installation
     assert [node.version for node in memory.history("b")] == list(range(1, 25))
 
 
-def test_one_process_builds_indexes_and_one_that_died_keeps_nobody_from_it(prod: Installation, memory_at: Open) -> None:
+def test_one_process_builds_indexes_and_one_that_died_keeps_nobody_from_it(
+    prod: Installation, memory_at: Open
+) -> None:
     database = memory_at(prod.dsn())._engine.database
     with database.owner() as first, indexes.sole_builder(first) as alone:
         assert alone
@@ -195,11 +218,17 @@ def test_one_process_builds_indexes_and_one_that_died_keeps_nobody_from_it(prod:
             assert not also
     with database.owner() as second, indexes.sole_builder(second) as alone:
         assert alone
-    with contextlib.suppress(HTMError), database.owner() as dying, indexes.sole_builder(dying) as alone:
+    with (
+        contextlib.suppress(HTMError),
+        database.owner() as dying,
+        indexes.sole_builder(dying) as alone,
+    ):
         assert alone
         with prod.connect() as admin:
             admin.execute("select pg_terminate_backend(%s, 5000)", [dying.info.backend_pid])
-            assert admin.execute("select pid is not null from htm.index_builder").fetchone() == (True,)
+            assert admin.execute("select pid is not null from htm.index_builder").fetchone() == (
+                True,
+            )
     with database.owner() as next_one, indexes.sole_builder(next_one) as alone:
         assert alone
 
@@ -220,7 +249,16 @@ def test_a_stranger_finds_no_channel_to_listen_to_or_to_notify(
             assert list(connection.notifies(timeout=1.0)) == []
 
 
-GARBAGE = ["", "x", "not-an-id", "'; drop table htm.nodes; --", "0" * 7000, "\u2028", str(uuid.uuid4()).upper(), "{}"]
+GARBAGE = [
+    "",
+    "x",
+    "not-an-id",
+    "'; drop table htm.nodes; --",
+    "0" * 7000,
+    "\u2028",
+    str(uuid.uuid4()).upper(),
+    "{}",
+]
 
 
 def test_a_flood_of_forged_payloads_does_no_work_and_a_true_one_still_arrives(
@@ -281,7 +319,10 @@ def test_garbage_is_no_id_and_a_flood_is_read_to_its_end_without_being_kept(
         for payload in (*GARBAGE, wanted, *GARBAGE):
             admin.execute("select pg_notify(%s, %s)", [channel, payload])
         assert connection.hear(seconds=2.0) == {wanted}
-        admin.execute("select count(pg_notify(%s, gen_random_uuid()::text)) from generate_series(1, 30000)", [channel])
+        admin.execute(
+            "select count(pg_notify(%s, gen_random_uuid()::text)) from generate_series(1, 30000)",
+            [channel],
+        )
         heard = [len(connection.hear(seconds=0.2)) for _ in range(50)]
         assert 0 < max(heard) <= 10_000
         assert heard[-1] == 0

@@ -9,7 +9,9 @@ import sys
 from tests.attacks import long_texts
 from tests.cli.conftest import ROOT
 
-WITHIN = 540.0  # seconds, after which the process is killed; on two cores it takes about a twentieth
+WITHIN = (
+    540.0  # seconds, after which the process is killed; on two cores it takes about a twentieth
+)
 A_STEP = 60.0  # seconds of processor time, of which a step takes three; with an expression that takes the square it takes minutes
 
 

@@ -49,7 +49,12 @@ def parties(request: pytest.FixtureRequest, make: Make, tenant: str, name: str) 
 
 def strangers(party: Party, others: list[Party]) -> list[str]:
     """What a tenant's clients were sent of others."""
-    return [text for text in party.seen for other in others if other is not party and other.tenant in text]
+    return [
+        text
+        for text in party.seen
+        for other in others
+        if other is not party and other.tenant in text
+    ]
 
 
 def eventually(said: Any, timeout: float = 15.0) -> None:
@@ -74,7 +79,9 @@ def test_each_tenants_texts_questions_and_facts_go_to_its_own_clients(parties: l
         assert party.memory.stats().vectors >= 20
 
 
-def test_a_flush_of_one_tenant_sends_its_client_nothing_of_another(make: Make, tenant: str, name: str) -> None:
+def test_a_flush_of_one_tenant_sends_its_client_nothing_of_another(
+    make: Make, tenant: str, name: str
+) -> None:
     resting = with_settings(worker="off")
     a = Party(make, f"{tenant}-a", name, settings=resting)
     b = Party(make, f"{tenant}-b", name, settings=resting)
@@ -104,13 +111,20 @@ def test_the_breaker_of_one_tenants_client_stops_no_other(parties: list[Party]) 
     for n in range(rate_limits.FAILURES + 1):
         a.memory.remember(f"text {n} of {a.tenant}")
         a.memory.flush(1)
-    eventually(lambda: not a.memory.flush(1) and a.memory.stats().breakers[resolve(a.embedder).name] != "closed")
+    eventually(
+        lambda: (
+            not a.memory.flush(1)
+            and a.memory.stats().breakers[resolve(a.embedder).name] != "closed"
+        )
+    )
     b.memory.remember(f"text of {b.tenant}")
     assert b.memory.flush(10)
     assert b.memory.stats().breakers[resolve(b.embedder).name] == "closed"
 
 
-def test_the_rate_of_one_tenants_client_is_not_used_up_by_another(make: Make, tenant: str, name: str) -> None:
+def test_the_rate_of_one_tenants_client_is_not_used_up_by_another(
+    make: Make, tenant: str, name: str
+) -> None:
     model = resolve(Recorder(name)).name
     slow = with_settings(worker="off", model_rates=((model, 1.0),))
     a, b = (Party(make, f"{tenant}-{each}", name, settings=slow) for each in "ab")
@@ -146,7 +160,9 @@ def test_a_worker_without_a_tenants_client_leaves_its_jobs_and_flush_says_so(
     assert again.flush(10)
 
 
-def test_each_of_two_processes_works_for_its_own_tenant(make: Make, url: str | None, tenant: str, name: str) -> None:
+def test_each_of_two_processes_works_for_its_own_tenant(
+    make: Make, url: str | None, tenant: str, name: str
+) -> None:
     resting = with_settings(worker="off")
     a = Party(make, f"{tenant}-a", name, settings=resting)
     a.memory.remember_many([{"content": f"text {n} of {a.tenant}"} for n in range(10)])
@@ -163,10 +179,14 @@ def test_each_of_two_processes_works_for_its_own_tenant(make: Make, url: str | N
     assert sum(f"of {a.tenant}" in text for text in a.embedder.seen) >= 10
 
 
-def test_a_second_client_of_one_name_in_a_tenant_is_refused_and_the_first_one_goes_on(make: Make, name: str) -> None:
+def test_a_second_client_of_one_name_in_a_tenant_is_refused_and_the_first_one_goes_on(
+    make: Make, name: str
+) -> None:
     first, second = Recorder(name), Recorder(name)
     memory = make(embedder=first)
-    with pytest.raises(InvalidInput, match=r"got two: Recorder at 0x\w+, .* and Recorder at 0x") as refused:
+    with pytest.raises(
+        InvalidInput, match=r"got two: Recorder at 0x\w+, .* and Recorder at 0x"
+    ) as refused:
         make(embedder=second)
     assert f"{id(first):#x}" in str(refused.value)
     assert f"{id(second):#x}" in str(refused.value)
@@ -184,7 +204,9 @@ def test_a_second_client_of_one_name_in_a_tenant_is_refused_and_the_first_one_go
 
 
 @pytest.mark.parametrize("way", ["closed", "given up"])
-def test_another_client_follows_when_no_memory_has_the_first_one_any_more(make: Make, name: str, way: str) -> None:
+def test_another_client_follows_when_no_memory_has_the_first_one_any_more(
+    make: Make, name: str, way: str
+) -> None:
     first, second = Recorder(name), Recorder(name)
     memory: Memory | None = make(embedder=first)
     assert memory is not None
@@ -221,14 +243,18 @@ class Hosted(BaseModel, Embeddings):
         return [1.0, float(len(text))]
 
 
-def test_clients_that_are_made_anew_with_the_same_settings_are_one_and_with_others_two(make: Make, name: str) -> None:
+def test_clients_that_are_made_anew_with_the_same_settings_are_one_and_with_others_two(
+    make: Make, name: str
+) -> None:
     kept = [make(embedder=Hosted(model=name, base_url="https://one.example")) for _ in range(3)]
     with pytest.raises(InvalidInput, match="expected one client"):
         make(embedder=Hosted(model=name, base_url="https://two.example"))
     assert len(kept) == 3
 
 
-def test_of_another_tenant_shares_the_clients_and_only_those(make: Make, tenant: str, name: str) -> None:
+def test_of_another_tenant_shares_the_clients_and_only_those(
+    make: Make, tenant: str, name: str
+) -> None:
     a = Party(make, f"{tenant}-a", name)
     c = a.memory.of(tenant=f"{tenant}-c")
     c.remember(f"text of {c.tenant}")
@@ -238,10 +264,14 @@ def test_of_another_tenant_shares_the_clients_and_only_those(make: Make, tenant:
         make(tenant=c.tenant, embedder=Recorder(name))
 
 
-def test_shared_models_serve_all_tenants_and_suffer_no_second_client(make: Make, tenant: str, name: str) -> None:
+def test_shared_models_serve_all_tenants_and_suffer_no_second_client(
+    make: Make, tenant: str, name: str
+) -> None:
     model = resolve(Recorder(name)).name
     sharing = with_settings(worker="off", shared_models=(model,))
-    plain: Memory = make(tenant=f"{tenant}-b", embedder=Recorder(name), settings=with_settings(worker="off"))
+    plain: Memory = make(
+        tenant=f"{tenant}-b", embedder=Recorder(name), settings=with_settings(worker="off")
+    )
     plain.remember(f"text of {plain.tenant}")
     operators = Recorder(name)
     shared: Memory = make(tenant=f"{tenant}-a", embedder=operators, settings=sharing)
@@ -255,7 +285,9 @@ def test_a_worker_of_the_operators_serves_all_tenants_but_those_with_a_client_th
     make: Make, tenant: str, name: str
 ) -> None:
     resting = with_settings(worker="off", pool_timeout=9.5)  # a runtime of this test's own
-    plain: Memory = make(tenant=f"{tenant}-b", embedder=Recorder(name), settings=with_settings(worker="off"))
+    plain: Memory = make(
+        tenant=f"{tenant}-b", embedder=Recorder(name), settings=with_settings(worker="off")
+    )
     a = Party(make, f"{tenant}-a", name, settings=resting)
     plain.remember(f"text of {plain.tenant}")
     a.memory.remember(f"text of {a.tenant}")
@@ -301,14 +333,18 @@ VERBS = st.lists(
 )  # fmt: skip
 
 
-@settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=4, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(verbs=VERBS, worker=st.sampled_from(["thread", "off"]))
 def test_whatever_is_done_in_whatever_order_no_client_sees_another_tenants_text(
     make: Make, tenant: str, verbs: list[tuple[str, int]], worker: str
 ) -> None:
     mark = uuid4().hex[:8]
     chosen = with_settings(worker=worker)
-    found = [Party(make, f"{tenant}-{mark}-{each}", f"model-{mark}", settings=chosen) for each in "abc"]
+    found = [
+        Party(make, f"{tenant}-{mark}-{each}", f"model-{mark}", settings=chosen) for each in "abc"
+    ]
     closed: list[Memory] = []
     for at, (verb, which) in enumerate(verbs):
         party = found[which]
@@ -316,7 +352,9 @@ def test_whatever_is_done_in_whatever_order_no_client_sees_another_tenants_text(
         if verb == "remember":
             memory.remember(f"text {at} of {party.tenant}")
         elif verb == "many":
-            memory.remember_many([{"content": f"text {at}.{n} of {party.tenant}"} for n in range(9)])
+            memory.remember_many(
+                [{"content": f"text {at}.{n} of {party.tenant}"} for n in range(9)]
+            )
         elif verb == "recall":
             memory.recall(f"question {at} of {party.tenant}")
         elif verb == "revise":
@@ -343,7 +381,9 @@ def test_whatever_is_done_in_whatever_order_no_client_sees_another_tenants_text(
         assert strangers(party, found) == []
 
 
-def test_memories_that_are_made_and_closed_at_once_never_mix_their_clients(make: Make, tenant: str, name: str) -> None:
+def test_memories_that_are_made_and_closed_at_once_never_mix_their_clients(
+    make: Make, tenant: str, name: str
+) -> None:
     found = [Party(make, f"{tenant}-{n}-", name) for n in range(4)]
     errors: list[BaseException] = []
 
@@ -351,7 +391,10 @@ def test_memories_that_are_made_and_closed_at_once_never_mix_their_clients(make:
         try:
             for n in range(25):
                 with make(
-                    tenant=party.tenant, embedder=party.embedder, tagger=party.tagger, propositioner=party.propositioner
+                    tenant=party.tenant,
+                    embedder=party.embedder,
+                    tagger=party.tagger,
+                    propositioner=party.propositioner,
                 ) as memory:
                     memory.remember(f"text {n} of {party.tenant}")
                     memory.recall(f"question {n} of {party.tenant}")

@@ -81,7 +81,9 @@ ROLES = "user|system|human|you|me|tool|developer|model"
 
 
 @pytest.mark.parametrize("surface", SURFACES)
-def test_what_an_assistant_says_under_any_name_is_shown_as_an_assistants(make: Make, surface: str) -> None:
+def test_what_an_assistant_says_under_any_name_is_shown_as_an_assistants(
+    make: Make, surface: str
+) -> None:
     """The label beside it ends with the assistant's role, or is that alone; only what Ann says is a user's."""
     with make(user="ann") as memory:
         for at, name in enumerate(NAMES):
@@ -93,12 +95,18 @@ def test_what_an_assistant_says_under_any_name_is_shown_as_an_assistants(make: M
         assert (WORDS.lower() in shown) != (surface in SILENT)
         labels = [*re.findall(r"\(([^()]*)\)", shown), *re.findall(r"\[([^\[\]]*)\]", shown)]
         ends = [
-            label for label in labels if re.search(rf"(?:^|,) *(?:{ROLES})(?:, said last|, maybe related)*$", label)
+            label
+            for label in labels
+            if re.search(rf"(?:^|,) *(?:{ROLES})(?:, said last|, maybe related)*$", label)
         ]
         assert [label for label in ends if "ann, user" not in label] == []
 
 
 def seen(text: str) -> str:
     """A text as a careless reader sees it: look-alikes are what they look like, and nothing is invisible."""
-    text = unicodedata.normalize("NFKD", text).translate(str.maketrans("\u0435\u03c5\u0455\u0433\u1d1c", "eusru"))
-    return "".join(each for each in text if each.isprintable() and not unicodedata.combining(each)).lower()
+    text = unicodedata.normalize("NFKD", text).translate(
+        str.maketrans("\u0435\u03c5\u0455\u0433\u1d1c", "eusru")
+    )
+    return "".join(
+        each for each in text if each.isprintable() and not unicodedata.combining(each)
+    ).lower()

@@ -30,14 +30,18 @@ from tests.langchain.test_middleware import config
 from tests.pure_modules import PURE
 
 PACKAGE = str(Path(htm_core.__file__).parent) + "/"
-RULES = {str(Path(htm_core.__file__).parents[1].joinpath(*each.split("."))) + ".py" for each in PURE}
+RULES = {
+    str(Path(htm_core.__file__).parents[1].joinpath(*each.split("."))) + ".py" for each in PURE
+}
 LONG = 2_000  # characters of a text that may be slow to read
 COMPARES = Settings(**SETTINGS.model_dump(by_alias=True) | {"worker": "off", "supersession": 0.5})
 
 
 def long(about: str) -> str:
     """A text of more than that, with changes, places, tags and days in it."""
-    lines = (f"On day {n} I sold the {about} {n} and moved to pier {n}, #sea/{about}." for n in range(50))
+    lines = (
+        f"On day {n} I sold the {about} {n} and moved to pier {n}, #sea/{about}." for n in range(50)
+    )
     return f"I drive a {about}. " + " ".join(lines)
 
 
@@ -52,7 +56,9 @@ def longest(value: object, depth: int = 3) -> int:
     elif isinstance(value, list | tuple | set | frozenset):
         parts = value
     else:
-        parts = [getattr(value, name, None) for name in getattr(type(value), "__dataclass_fields__", ())]
+        parts = [
+            getattr(value, name, None) for name in getattr(type(value), "__dataclass_fields__", ())
+        ]
     return max((longest(each, depth - 1) for each in parts), default=0)
 
 
@@ -113,7 +119,9 @@ class Reads:
 def remember(memory: Memory) -> None:
     memory.remember(long("Honda"), role="user", key="car", tags=["car"])
     memory.remember(long("Honda"), role="user", metadata={"said": "again"})
-    memory.remember_many([{"content": long("bike"), "role": "user"}, {"content": long("kite"), "role": "assistant"}])
+    memory.remember_many(
+        [{"content": long("bike"), "role": "user"}, {"content": long("kite"), "role": "assistant"}]
+    )
     memory.revise("car", long("Volvo"), role="user")
 
 
@@ -171,7 +179,9 @@ def work_in_the_palace(memory: Memory) -> None:
 
 
 def answer_in_langchain(memory: Memory) -> None:
-    agent: Any = create_agent(scripted(then=long("answer")), middleware=[HTMMemoryMiddleware(memory)])
+    agent: Any = create_agent(
+        scripted(then=long("answer")), middleware=[HTMMemoryMiddleware(memory)]
+    )
     for about in ("boat", "kite"):
         agent.invoke({"messages": [("user", "What did I sell? " + long(about))]}, config())
 
@@ -194,7 +204,9 @@ STEPS = (
 def test_no_transaction_is_open_while_a_long_text_is_read(
     make: Make, read: set[str], step: Callable[[Memory], None]
 ) -> None:
-    with make(user="ann", settings=COMPARES, propositioner=Model(), tagger=Model(), judge=Reads()) as memory:
+    with make(
+        user="ann", settings=COMPARES, propositioner=Model(), tagger=Model(), judge=Reads()
+    ) as memory:
         step(memory)
     assert not read
     assert step is not do_jobs or Reads.shown > LONG
@@ -211,7 +223,8 @@ def test_nor_while_files_and_transcripts_are_moved_in(
     with make(user="ann", settings=COMPARES) as memory:
         for about in ("boat", "kite"):
             turns = [
-                {"session": "june", "role": role, "content": long(f"{role} {about}")} for role in ("user", "assistant")
+                {"session": "june", "role": role, "content": long(f"{role} {about}")}
+                for role in ("user", "assistant")
             ]
             transcript.write_text("".join(json.dumps(each) + "\n" for each in turns))
             note.write_text(f"# Boats\n\nSee [[{about}]].\n\n{long(about)}")
@@ -229,7 +242,9 @@ def test_only_a_dry_run_of_tidying_reads_in_its_transaction(make: Make, read: se
     assert read
 
 
-def test_what_is_read_is_seen_while_a_transaction_is_open_and_not_after_it(memory: Memory, read: set[str]) -> None:
+def test_what_is_read_is_seen_while_a_transaction_is_open_and_not_after_it(
+    memory: Memory, read: set[str]
+) -> None:
     with memory._engine.transaction():
         lexical_text("short")
         assert not read

@@ -55,14 +55,18 @@ def test_a_user_without_a_fetcher_is_not_served_by_anothers(shared: Palace) -> N
     calls: list[str] = []
     shared.of(user="alice").artifact(INBOX, fetch=brings("alice's canary", calls))
     assert "canary" in seen(shared.of(user="alice"))
-    again = Palace(shared.memory.of(user="bob"))  # as in another process: registered, and without a fetcher here
+    again = Palace(
+        shared.memory.of(user="bob")
+    )  # as in another process: registered, and without a fetcher here
     again.artifact(INBOX, fetch=brings("bob's canary"))
     calls.clear()
     assert "canary" not in seen(shared.of(user="bob"))
     assert calls == []
 
 
-def test_what_the_tenant_shares_is_fetched_for_everyone_and_replaced_by_nobody(shared: Palace) -> None:
+def test_what_the_tenant_shares_is_fetched_for_everyone_and_replaced_by_nobody(
+    shared: Palace,
+) -> None:
     calls: list[str] = []
     shared.artifact(INBOX, fetch=brings("the shared canary", calls))
     assert "the shared canary" in seen(shared.of(user="bob"))
@@ -93,7 +97,9 @@ OPERATIONS = st.lists(
 )  # fmt: skip
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(operations=OPERATIONS)
 def test_whatever_the_order_an_answer_is_the_askers_own_or_the_tenants(
     make: Make, operations: list[tuple[str, str | None, int]]

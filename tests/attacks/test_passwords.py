@@ -31,7 +31,14 @@ from htm_core.memory.process import runtime
 from tests.stand_ins import HashEmbedder
 
 PASSWORD = "correct-horse-battery"
-OURS = ("/htm_core/", "/htm_langchain/", "/htm_llamaindex/", "/psycopg/", "/psycopg_pool/", "/pydantic/")
+OURS = (
+    "/htm_core/",
+    "/htm_langchain/",
+    "/htm_llamaindex/",
+    "/psycopg/",
+    "/psycopg_pool/",
+    "/pydantic/",
+)
 SETTINGS = Settings(worker="off", pool_timeout=2.0, verb_timeout=8.0)
 
 
@@ -136,7 +143,10 @@ def test_a_wrong_password_is_in_no_variable(place: str, refusing: str) -> None:
 
 @pytest.mark.parametrize("place", PLACES)
 def test_the_password_of_a_server_that_is_not_there_is_in_no_variable(place: str) -> None:
-    for url in (closed(), f"host=no-such-host.invalid user=me password={PASSWORD} application_name={'x' * 80}"):
+    for url in (
+        closed(),
+        f"host=no-such-host.invalid user=me password={PASSWORD} application_name={'x' * 80}",
+    ):
         with pytest.raises((HTMError, psycopg.Error)) as caught:
             PLACES[place](url)
         assert_hidden(caught.value)
@@ -168,12 +178,20 @@ def test_a_pool_without_a_free_connection_leaves_no_password_in_a_variable(
         database.close()
 
 
-def test_an_owners_and_a_listeners_password_are_in_no_variable(database_url: str, refusing: str) -> None:
-    settings = SETTINGS.model_copy(update={"migrate_url": SecretStr(refusing), "listen_url": SecretStr(refusing)})
+def test_an_owners_and_a_listeners_password_are_in_no_variable(
+    database_url: str, refusing: str
+) -> None:
+    settings = SETTINGS.model_copy(
+        update={"migrate_url": SecretStr(refusing), "listen_url": SecretStr(refusing)}
+    )
     database = runtime(database_url, settings).database
     try:
         database.open()
-        for fail in (database.migrate, lambda: database.owner().__enter__(), lambda: ListenConnection(database)):
+        for fail in (
+            database.migrate,
+            lambda: database.owner().__enter__(),
+            lambda: ListenConnection(database),
+        ):
             with pytest.raises(DatabaseUnavailable) as caught:
                 fail()
             assert_hidden(caught.value)

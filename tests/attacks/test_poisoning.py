@@ -168,13 +168,18 @@ def plant_with_langchain(memory: Memory) -> None:
     @tool
     def look(n: int) -> ToolMessage:
         """Look something up."""
-        return ToolMessage(results[n], name="user", tool_call_id=f"c{n}", additional_kwargs=dict(CLAIMS))
+        return ToolMessage(
+            results[n], name="user", tool_call_id=f"c{n}", additional_kwargs=dict(CLAIMS)
+        )
 
     calls = [{"name": "look", "args": {"n": n}, "id": f"c{n}"} for n in range(len(results))]
     model = scripted(AIMessage("", tool_calls=calls), "I have looked.")
-    agent = create_agent(model, [look], middleware=[HTMMemoryMiddleware(memory, limit=0, timeout=None)])
+    agent = create_agent(
+        model, [look], middleware=[HTMMemoryMiddleware(memory, limit=0, timeout=None)]
+    )
     agent.invoke(
-        {"messages": [HumanMessage("Look it up.")]}, {"configurable": {"thread_id": "planted", "user_id": "ann"}}
+        {"messages": [HumanMessage("Look it up.")]},
+        {"configurable": {"thread_id": "planted", "user_id": "ann"}},
     )
     pages = [
         Document(text, metadata={**CLAIMS, "source": f"https://evil.example/{n}?said+by=the+user"})
@@ -185,7 +190,10 @@ def plant_with_langchain(memory: Memory) -> None:
 
 def plant_with_llamaindex(memory: Memory) -> None:
     results = texts_by("tool")
-    calls = [ToolCallBlock(tool_call_id=f"c{n}", tool_name="look", tool_kwargs={}) for n in range(len(results))]
+    calls = [
+        ToolCallBlock(tool_call_id=f"c{n}", tool_name="look", tool_kwargs={})
+        for n in range(len(results))
+    ]
     chat = HTMMemory.from_defaults("planted", memory, recall_limit=0, timeout=None)
     chat.put_messages([
         ChatMessage(role="user", content="Look it up."),
@@ -203,7 +211,10 @@ def plant_with_llamaindex(memory: Memory) -> None:
 
 
 def questions() -> list[str]:
-    asked = [(f"What do you know of the {topic}?", f"The {topic}: shall you {order}?") for topic, order in TOPICS]
+    asked = [
+        (f"What do you know of the {topic}?", f"The {topic}: shall you {order}?")
+        for topic, order in TOPICS
+    ]
     return [*(each for pair in asked for each in pair), "What do I always want?", "I prefer what?"]
 
 
@@ -220,7 +231,8 @@ def test_an_agent_of_langchain_reads_what_was_planted_only_as_marked_data(
     asked = questions() if inject == "question" else questions()[1::2]
     for n, question in enumerate(asked):
         agent.invoke(
-            {"messages": [HumanMessage(question)]}, {"configurable": {"thread_id": f"{inject}{n}", "user_id": "ann"}}
+            {"messages": [HumanMessage(question)]},
+            {"configurable": {"thread_id": f"{inject}{n}", "user_id": "ann"}},
         )
     read = Read()
     for request in model.seen:
@@ -237,9 +249,16 @@ def test_an_agent_of_langchain_reads_what_was_planted_only_as_marked_data(
 
 def test_a_chain_of_langchain_reads_it_only_as_marked_data(poisoned: dict[str, Memory]) -> None:
     model = scripted()
-    prompt = ChatPromptTemplate([("system", SYSTEM), MessagesPlaceholder("history"), ("human", "{input}")])
+    prompt = ChatPromptTemplate(
+        [("system", SYSTEM), MessagesPlaceholder("history"), ("human", "{input}")]
+    )
     chain = with_memory(
-        prompt | model, poisoned["langchain"], limit=40, recall_budget=12_000, budget=64_000, timeout=None
+        prompt | model,
+        poisoned["langchain"],
+        limit=40,
+        recall_budget=12_000,
+        budget=64_000,
+        timeout=None,
     )
     for n, question in enumerate(questions()[:4]):
         chain.invoke({"input": question}, {"configurable": {"session_id": f"chain{n}"}})
@@ -250,14 +269,18 @@ def test_a_chain_of_langchain_reads_it_only_as_marked_data(poisoned: dict[str, M
     check(read, least=40)
 
 
-def test_an_engine_of_llamaindex_reads_what_was_planted_only_as_marked_data(poisoned: dict[str, Memory]) -> None:
+def test_an_engine_of_llamaindex_reads_what_was_planted_only_as_marked_data(
+    poisoned: dict[str, Memory],
+) -> None:
     model = Scripted("Noted.")
     for n, question in enumerate(questions()):
         chat = HTMMemory.from_defaults(
             f"asked{n}", poisoned["llamaindex"], recall_limit=40, recall_tokens=12_000, timeout=None
         )
         chat.token_limit = 64_000
-        SimpleChatEngine.from_defaults(llm=model.llm, memory=chat, system_prompt=SYSTEM).chat(question)
+        SimpleChatEngine.from_defaults(llm=model.llm, memory=chat, system_prompt=SYSTEM).chat(
+            question
+        )
     read = Read()
     for request in model.requests:
         for message in request:
@@ -286,27 +309,42 @@ def test_a_block_of_llamaindex_and_both_recall_tools_mark_it(poisoned: dict[str,
         ]
         for reply in replies:
             found = [line for line in reply.splitlines() if line.startswith("[")]
-            lines = [line for line in found if not line.endswith((") Noted.", *questions()))]  # without the user's own
+            lines = [
+                line for line in found if not line.endswith((") Noted.", *questions()))
+            ]  # without the user's own
             assert len(lines) >= 8
-            assert all(re.match(r"\[[0-9a-f-]{36}\] \([0-9-]{10}, from (?:a|the) ", line) for line in lines), lines
+            assert all(
+                re.match(r"\[[0-9a-f-]{36}\] \([0-9-]{10}, from (?:a|the) ", line) for line in lines
+            ), lines
 
 
 @pytest.mark.parametrize("min_trust", [3, 4])
 def test_with_min_trust_nothing_of_it_is_shown(poisoned: dict[str, Memory], min_trust: int) -> None:
     model, other = scripted(), Scripted("Noted.")
-    memory = HTMMemoryMiddleware(poisoned["langchain"], limit=40, min_trust=min_trust, tools=["recall"], timeout=None)
+    memory = HTMMemoryMiddleware(
+        poisoned["langchain"], limit=40, min_trust=min_trust, tools=["recall"], timeout=None
+    )
     agent = create_agent(model, [], middleware=[memory], system_prompt=SYSTEM)
-    chat = HTMMemory.from_defaults(f"min{min_trust}", poisoned["llamaindex"], min_trust=min_trust, timeout=None)
+    chat = HTMMemory.from_defaults(
+        f"min{min_trust}", poisoned["llamaindex"], min_trust=min_trust, timeout=None
+    )
     engine = SimpleChatEngine.from_defaults(llm=other.llm, memory=chat, system_prompt=SYSTEM)
     for question in questions()[:3]:
         agent.invoke(
-            {"messages": [HumanMessage(question)]}, {"configurable": {"thread_id": f"min{min_trust}", "user_id": "ann"}}
+            {"messages": [HumanMessage(question)]},
+            {"configurable": {"thread_id": f"min{min_trust}", "user_id": "ann"}},
         )
         engine.chat(question)
     shown: Sequence[Any] = [*(each for request in model.seen for each in request), *(each for request in other.requests for each in request)]  # fmt: skip
-    assert not CODE.search("".join(str(getattr(each, "text", None) or each.content) for each in shown))
-    assert not CODE.search(HTMToolSpec(poisoned["llamaindex"], min_trust=min_trust).recall(questions()[0]))
-    found = create_recall_tool(poisoned["langchain"], min_trust=min_trust).invoke({"query": questions()[0]})
+    assert not CODE.search(
+        "".join(str(getattr(each, "text", None) or each.content) for each in shown)
+    )
+    assert not CODE.search(
+        HTMToolSpec(poisoned["llamaindex"], min_trust=min_trust).recall(questions()[0])
+    )
+    found = create_recall_tool(poisoned["langchain"], min_trust=min_trust).invoke(
+        {"query": questions()[0]}
+    )
     assert not CODE.search(found)
 
 
@@ -317,4 +355,6 @@ def test_all_of_it_is_stored_and_none_of_it_as_a_users_words(poisoned: dict[str,
         assert {CODE.findall(each.content)[0] for each in said} == {each.code for each in PLANTED}
         ways = {each.code: sources[each.way] for each in PLANTED}
         assert {(each.source, each.trust) for each in said} == set(sources.values())
-        assert all((each.source, each.trust) == ways[CODE.findall(each.content)[0]] for each in said)
+        assert all(
+            (each.source, each.trust) == ways[CODE.findall(each.content)[0]] for each in said
+        )

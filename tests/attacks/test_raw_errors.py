@@ -60,7 +60,18 @@ REQUIRED: dict[str, Any] = {
     "id_or_key": "id", "vector": [0.1] * 64,
 }  # fmt: skip
 # What has no answer to be asked for here: it ends the memory or calls the caller's own code.
-NAMES = ("robot", "tenant", "user", "session", "budget", "policy", "tokenizer", "embed", "embedder", "timezone")
+NAMES = (
+    "robot",
+    "tenant",
+    "user",
+    "session",
+    "budget",
+    "policy",
+    "tokenizer",
+    "embed",
+    "embedder",
+    "timezone",
+)
 TABLES = ("nodes", "mentions", "keys", "tags", "documents", "files", "places")
 LONGEST = 2_000  # characters of an error's message
 LEFT_OUT = frozenset({"close", "flush", "register", "artifact", "erase_tenant"})
@@ -83,7 +94,8 @@ def targets(memory: Memory) -> dict[str, Any]:
 def stored(database_url: str, settings: Settings, tenant: str) -> Iterator[Callable[[], object]]:
     """Counts the rows of what a caller stores."""
     counts = ", ".join(
-        f"(select count(*) from {settings.schema_}.{table} where tenant = %(tenant)s)" for table in TABLES
+        f"(select count(*) from {settings.schema_}.{table} where tenant = %(tenant)s)"
+        for table in TABLES
     )
     with psycopg.connect(database_url, autocommit=True) as connection:
         yield lambda: connection.execute(f"select {counts}", {"tenant": tenant}).fetchone()  # type: ignore[arg-type]
@@ -91,14 +103,22 @@ def stored(database_url: str, settings: Settings, tenant: str) -> Iterator[Calla
 
 @pytest.mark.parametrize("of", ["memory", "log", "tags", "jobs", "changes", "collection", "palace"])
 def test_odd_arguments_of_every_verb_raise_nothing_but_our_errors(
-    make: Make, stored: Callable[[], object], of: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    make: Make,
+    stored: Callable[[], object],
+    of: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(tmp_path)  # some arguments are paths
     target = targets(make(user="ann", session="s"))[of]
     wrong = []
     for name, verb in verbs_of(target):
         parameters = inspect.signature(verb).parameters
-        base = {each.name: REQUIRED[each.name] for each in parameters.values() if each.default is each.empty}
+        base = {
+            each.name: REQUIRED[each.name]
+            for each in parameters.values()
+            if each.default is each.empty
+        }
         for parameter in parameters:
             refused = []
             for kind, value in ODD.items():
@@ -109,13 +129,17 @@ def test_odd_arguments_of_every_verb_raise_nothing_but_our_errors(
                     if len(str(error)) > LONGEST:
                         wrong.append(f"{name}({parameter}={kind}): {len(str(error))} characters")
                 except Exception as error:
-                    wrong.append(f"{name}({parameter}={kind}): {type(error).__name__}: {error!s:.100}")
+                    wrong.append(
+                        f"{name}({parameter}={kind}): {type(error).__name__}: {error!s:.100}"
+                    )
             before = stored()
             for value in refused:  # once more, by themselves
                 with suppress(HTMError):
                     verb(**{**base, parameter: value})
             if stored() != before:
-                wrong.append(f"{name}({parameter}): something was stored by a call that was refused")
+                wrong.append(
+                    f"{name}({parameter}): something was stored by a call that was refused"
+                )
     assert not wrong, "\n".join(wrong)
 
 
@@ -134,7 +158,9 @@ def test_odd_names_of_a_memory_raise_nothing_but_our_errors(make: Make, kind: st
     assert not raw, "\n".join(raw)
 
 
-@pytest.mark.parametrize("kind", sorted(kind for kind, value in ODD.items() if not isinstance(value, str)))
+@pytest.mark.parametrize(
+    "kind", sorted(kind for kind, value in ODD.items() if not isinstance(value, str))
+)
 def test_a_log_refuses_a_content_that_is_no_text_and_loses_nothing(
     make: Make, stored: Callable[[], object], kind: str
 ) -> None:
@@ -142,7 +168,10 @@ def test_a_log_refuses_a_content_that_is_no_text_and_loses_nothing(
     before = stored()
     with pytest.raises(InvalidInput, match="content"):
         log.append(
-            [{"role": "user", "content": "kept or refused with the other"}, {"role": "user", "content": ODD[kind]}]
+            [
+                {"role": "user", "content": "kept or refused with the other"},
+                {"role": "user", "content": ODD[kind]},
+            ]
         )
     assert stored() == before
     assert log.tail() == []

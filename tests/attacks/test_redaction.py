@@ -25,7 +25,12 @@ from tests.conftest import Make
 from tests.langchain.models import scripted
 from tests.stand_ins import HashEmbedder
 
-CARD, KEY, MAIL, WORD = "4111111111111111", "AKIA" + "ZQXVORBENAMJKLP7", "zelda.quxvorb@example.com", "hunter2vorb"
+CARD, KEY, MAIL, WORD = (
+    "4111111111111111",
+    "AKIA" + "ZQXVORBENAMJKLP7",
+    "zelda.quxvorb@example.com",
+    "hunter2vorb",
+)
 SECRETS = (CARD, KEY, MAIL, WORD, "quxvorb")
 SAID = f"My card is {CARD}, the key {KEY}, write to {MAIL}, password={WORD}"
 KEPT = "the ferry keptvorb leaves"
@@ -42,17 +47,30 @@ def server() -> Iterator[RawServer]:
 def memory(server: RawServer, url: str | None) -> Memory:
     if url is not None:
         pytest.skip("reads the files of a server of its own")
-    return Memory("atlas", tenant="acme", session="s", embedder=EMBEDDER, settings=SETTINGS, redactor="default")
+    return Memory(
+        "atlas",
+        tenant="acme",
+        session="s",
+        embedder=EMBEDDER,
+        settings=SETTINGS,
+        redactor="default",
+    )
 
 
 def assert_no_secret(server: RawServer) -> None:
     server.execute("checkpoint")
     found = server.files_with(*(each.encode() for each in SECRETS), b"keptvorb")
-    assert any("base" in path for path in found.pop(repr(b"keptvorb"))), "what was no secret is there"
-    assert {needle: paths for needle, paths in found.items() if paths} == {}, "also not in the write-ahead log"
+    assert any("base" in path for path in found.pop(repr(b"keptvorb"))), (
+        "what was no secret is there"
+    )
+    assert {needle: paths for needle, paths in found.items() if paths} == {}, (
+        "also not in the write-ahead log"
+    )
 
 
-def test_the_verbs_store_no_secret(server: RawServer, memory: Memory, tmp_path: Path, caplog: Any) -> None:
+def test_the_verbs_store_no_secret(
+    server: RawServer, memory: Memory, tmp_path: Path, caplog: Any
+) -> None:
     caplog.set_level(logging.DEBUG)
     events: list[str] = []
     seen = Memory(
@@ -76,18 +94,31 @@ def test_the_verbs_store_no_secret(server: RawServer, memory: Memory, tmp_path: 
         else memory.remember(f"{KEPT} {SAID}", key="ferry")
     )
     memory.revise("ferry", f"new: {SAID}")
-    memory.remember_many([Draft(content=f"{SAID} {n}", vector=EMBEDDER.embed_query(SAID)) for n in range(3)])
+    memory.remember_many(
+        [Draft(content=f"{SAID} {n}", vector=EMBEDDER.embed_query(SAID)) for n in range(3)]
+    )
     memory.log("chat").append(
-        [{"role": "user", "content": SAID}, {"role": "tool", "content": "", "payload": SAID.encode()}]
+        [
+            {"role": "user", "content": SAID},
+            {"role": "tool", "content": "", "payload": SAID.encode()},
+        ]
     )
     memory.log("chat").replace([{"role": "user", "content": SAID}])
     memory.tags.add(node.id, [f"mail:{MAIL}"])
-    (tmp_path / "a.md").write_text(f"---\nmail: {MAIL}\ntags: [x]\n---\n# About {CARD}\n\n{KEPT}\n\n{SAID}\n")
+    (tmp_path / "a.md").write_text(
+        f"---\nmail: {MAIL}\ntags: [x]\n---\n# About {CARD}\n\n{KEPT}\n\n{SAID}\n"
+    )
     [loaded] = memory.load(tmp_path / "a.md")
     assert loaded.error is None
     memory.collection("docs").put(
         [
-            {"id": "a", "content": SAID, "metadata": {"m": SAID}, "value": {"v": [SAID]}, "payload": SAID.encode()},
+            {
+                "id": "a",
+                "content": SAID,
+                "metadata": {"m": SAID},
+                "value": {"v": [SAID]},
+                "payload": SAID.encode(),
+            },
             {"id": "b", "content": SAID, "vector": EMBEDDER.embed_query(SAID)},
             {"id": "c", "texts": [SAID, KEPT]},
         ],
@@ -108,7 +139,9 @@ def test_the_verbs_store_no_secret(server: RawServer, memory: Memory, tmp_path: 
         assert secret not in caplog.text
         assert secret not in "".join(events)
         assert secret not in memory.context().text
-        assert not any(secret in repr(item) for item in [*memory.working.items, *memory.list(limit=1_000)])
+        assert not any(
+            secret in repr(item) for item in [*memory.working.items, *memory.list(limit=1_000)]
+        )
     assert_no_secret(server)
 
 
@@ -124,7 +157,9 @@ def test_a_mention_says_what_was_redacted(memory: Memory) -> None:
     assert any(hit.mention is not None and hit.mention.id == mention.id for hit in found)
 
 
-def test_an_agent_of_langchain_stores_no_secret(server: RawServer, memory: Memory, caplog: Any) -> None:
+def test_an_agent_of_langchain_stores_no_secret(
+    server: RawServer, memory: Memory, caplog: Any
+) -> None:
     """Nor do its tool calls and their results. The model itself still sees what the user has said."""
     caplog.set_level(logging.DEBUG, logger="htm")
 
@@ -133,15 +168,26 @@ def test_an_agent_of_langchain_stores_no_secret(server: RawServer, memory: Memor
         """Pay."""
         return f"paid with {card}: {note}"
 
-    call = AIMessage("", tool_calls=[{"name": "pay", "id": "c1", "args": {"note": SAID, "card": CARD}}])
+    call = AIMessage(
+        "", tool_calls=[{"name": "pay", "id": "c1", "args": {"note": SAID, "card": CARD}}]
+    )
     model = scripted(call, f"Done: {SAID}")
-    agent = create_agent(model, [pay], middleware=[HTMMemoryMiddleware(memory)], checkpointer=InMemorySaver())
+    agent = create_agent(
+        model, [pay], middleware=[HTMMemoryMiddleware(memory)], checkpointer=InMemorySaver()
+    )
     config: Any = {"configurable": {"thread_id": "t-lc", "user_id": "ann"}}
     agent.invoke({"messages": [HumanMessage(f"{KEPT}. {SAID}")]}, config)
     agent.invoke({"messages": [HumanMessage("thanks")]}, config)
     ann = memory.of(user="ann", session="t-lc")
     kept = ann.timeline(session="t-lc", limit=100)
-    assert [each.role for each in kept] == ["user", "assistant", "tool", "assistant", "user", "assistant"]
+    assert [each.role for each in kept] == [
+        "user",
+        "assistant",
+        "tool",
+        "assistant",
+        "user",
+        "assistant",
+    ]
     assert all(b"[redacted:card]" in (each.payload or b"") for each in kept[:4])
     assert any(SAID in str(message.text) for message in model.seen[0])
     assert not any(secret in caplog.text for secret in SECRETS)
@@ -149,7 +195,9 @@ def test_an_agent_of_langchain_stores_no_secret(server: RawServer, memory: Memor
     assert_no_secret(server)
 
 
-def test_a_client_of_langchain_that_sends_its_history_again_adds_nothing(server: RawServer, memory: Memory) -> None:
+def test_a_client_of_langchain_that_sends_its_history_again_adds_nothing(
+    server: RawServer, memory: Memory
+) -> None:
     """What is sent again is compared as it is stored, so that it is known again without its secrets."""
     agent = create_agent(scripted(), middleware=[HTMMemoryMiddleware(memory)])
     config: Any = {"configurable": {"thread_id": "t-again", "user_id": "ann"}}
@@ -160,7 +208,9 @@ def test_a_client_of_langchain_that_sends_its_history_again_adds_nothing(server:
             agent.invoke(
                 {
                     "messages": [
-                        HumanMessage(str(each.content)) if each.type == "human" else AIMessage(str(each.content))
+                        HumanMessage(str(each.content))
+                        if each.type == "human"
+                        else AIMessage(str(each.content))
                         for each in history
                     ]
                 },
@@ -172,7 +222,9 @@ def test_a_client_of_langchain_that_sends_its_history_again_adds_nothing(server:
     assert_no_secret(server)
 
 
-def test_histories_stores_and_vector_stores_of_langchain_store_no_secret(server: RawServer, memory: Memory) -> None:
+def test_histories_stores_and_vector_stores_of_langchain_store_no_secret(
+    server: RawServer, memory: Memory
+) -> None:
     history = HTMChatMessageHistory("t-hist", memory)
     history.add_messages([HumanMessage(SAID), AIMessage(SAID), ToolMessage(SAID, tool_call_id="x")])
     history.messages = [HumanMessage(SAID, name=None), HumanMessage(KEPT)]
@@ -184,14 +236,18 @@ def test_histories_stores_and_vector_stores_of_langchain_store_no_secret(server:
     assert found.value["deep"] == {"password": "[redacted:password]"}
     vectors = HTMVectorStore(memory=memory, collection="pages")
     vectors.add_texts([SAID, KEPT], metadatas=[{"from": MAIL}, {}])
-    assert vectors.similarity_search("my card", k=1)[0].page_content.startswith("My card is [redacted:card]")
+    assert vectors.similarity_search("my card", k=1)[0].page_content.startswith(
+        "My card is [redacted:card]"
+    )
     assert_no_secret(server)
 
 
 def test_memories_of_llamaindex_store_no_secret(server: RawServer, memory: Memory) -> None:
     chat = HTMMemory.from_defaults("t-li", memory, user="ann")
     call = ChatMessage(
-        role=MessageRole.ASSISTANT, content="", additional_kwargs={"tool_calls": [{"id": "c", "args": SAID}]}
+        role=MessageRole.ASSISTANT,
+        content="",
+        additional_kwargs={"tool_calls": [{"id": "c", "args": SAID}]},
     )
     messages = [
         ChatMessage(role="user", content=f"{KEPT} {SAID}", additional_kwargs={"name": MAIL}), call,
@@ -261,7 +317,9 @@ def test_an_agent_whose_redactor_fails_answers_and_stores_nothing(make: Make, ca
 
 
 def test_settings_give_a_redactor_to_every_memory_of_a_process(make: Make) -> None:
-    with make(settings=SHARED.model_copy(update={"redactor": "default", "worker": "off"})) as memory:
+    with make(
+        settings=SHARED.model_copy(update={"redactor": "default", "worker": "off"})
+    ) as memory:
         assert memory.remember(CARD).content == "[redacted:card]"
         assert memory.of(user="ann").remember(CARD).content == "[redacted:card]"
 
@@ -285,11 +343,15 @@ def test_own_kinds_and_patterns_reach_the_store(make: Make) -> None:
         lambda memory: memory.remember("x", key=MAIL),
         lambda memory: memory.revise(MAIL, "x"),
         lambda memory: Palace(memory).file("x", room="r", drawer=MAIL),
-        lambda memory: Palace(memory).artifact(f"https://ann:{WORD}@example.com", fetch=lambda _: None),
+        lambda memory: Palace(memory).artifact(
+            f"https://ann:{WORD}@example.com", fetch=lambda _: None
+        ),
     ],
     ids=["remember", "revise", "file", "artifact"],
 )
-def test_a_key_or_a_place_with_a_secret_is_refused(make: Make, act: Callable[[Memory], object]) -> None:
+def test_a_key_or_a_place_with_a_secret_is_refused(
+    make: Make, act: Callable[[Memory], object]
+) -> None:
     with make(redactor="default") as memory, pytest.raises(InvalidInput):
         act(memory)
 
@@ -297,7 +359,12 @@ def test_a_key_or_a_place_with_a_secret_is_refused(make: Make, act: Callable[[Me
 def test_a_vector_of_the_words_before_is_not_stored(make: Make, embedder: HashEmbedder) -> None:
     with make(redactor="default") as memory:
         memory.remember_many(
-            [Draft(content=f"card {CARD}", vector=[1.0] + [0.0] * (len(embedder.embed_query("x")) - 1))]
+            [
+                Draft(
+                    content=f"card {CARD}",
+                    vector=[1.0] + [0.0] * (len(embedder.embed_query("x")) - 1),
+                )
+            ]
         )
         memory.flush()
         hit = memory.recall("card [redacted:card]", mode="vector")[0]

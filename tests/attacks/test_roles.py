@@ -43,7 +43,10 @@ def staging(modern: Cluster) -> Installation:
 @pytest.fixture
 def shared(cluster: Cluster) -> Iterator[tuple[Installation, Installation]]:
     """Two databases whose roles are called htm_owner, htm_app and htm_worker, as all were in 0.1.0; gone afterwards."""
-    made = installed(cluster, roles="htm", name="prod"), installed(cluster, roles="htm", name="staging")
+    made = (
+        installed(cluster, roles="htm", name="prod"),
+        installed(cluster, roles="htm", name="staging"),
+    )
     yield made
     for each in made:
         with cluster.admin("postgres") as admin:
@@ -61,7 +64,9 @@ def examined(installation: Installation, login: str) -> dict[str, list[Finding]]
 # -- two installations of one server ---------------------------------------------------------------------------------------
 
 
-def test_two_databases_of_one_server_have_no_role_in_common(prod: Installation, staging: Installation) -> None:
+def test_two_databases_of_one_server_have_no_role_in_common(
+    prod: Installation, staging: Installation
+) -> None:
     assert prod.roles == Roles.of(f"htm_{prod.database}")
     assert not set(prod.roles.names) & set(staging.roles.names)
 
@@ -84,7 +89,10 @@ def test_logins_of_one_installation_read_nothing_of_another(
                 connection.execute(f"set role {role}")
                 with pytest.raises(REFUSED):
                     connection.execute(statement)
-        with memory_at(prod.dsn(neighbour)) as memory, pytest.raises(SchemaOutdated, match=prod.roles.app):
+        with (
+            memory_at(prod.dsn(neighbour)) as memory,
+            pytest.raises(SchemaOutdated, match=prod.roles.app),
+        ):
             memory.recall("secret", mode="text")
 
 
@@ -125,11 +133,15 @@ def test_names_that_no_role_may_have_are_refused() -> None:
 # -- who may connect -------------------------------------------------------------------------------------------------------
 
 
-def test_the_script_of_an_administrator_lets_only_members_connect(modern: Cluster, memory_at: Open) -> None:
+def test_the_script_of_an_administrator_lets_only_members_connect(
+    modern: Cluster, memory_at: Open
+) -> None:
     database = Installation(modern, f"scripted{uuid.uuid4().hex[:8]}")
     modern.create(database.database)
     printed = htm("migrate", "--sql", url=database.dsn())
-    said = modern.programs.run("psql", database.dsn(), "-X", "-q", "-v", "ON_ERROR_STOP=1", text=printed.stdout)
+    said = modern.programs.run(
+        "psql", database.dsn(), "-X", "-q", "-v", "ON_ERROR_STOP=1", text=printed.stdout
+    )
     assert "ERROR" not in said
     assert database.roles == Roles.of(f"htm_{database.database}")
     with pytest.raises(psycopg.OperationalError, match="does not have CONNECT"):
@@ -140,7 +152,9 @@ def test_the_script_of_an_administrator_lets_only_members_connect(modern: Cluste
     assert [finding.state for finding in examined(database, chatbot)["connect"]] == ["well"]
 
 
-def test_a_script_for_one_database_changes_nothing_in_another(modern: Cluster, prod: Installation) -> None:
+def test_a_script_for_one_database_changes_nothing_in_another(
+    modern: Cluster, prod: Installation
+) -> None:
     other = Installation(modern, f"other{uuid.uuid4().hex[:8]}")
     modern.create(other.database)
     printed = htm("migrate", "--sql", url=prod.dsn()).stdout
@@ -152,7 +166,9 @@ def test_a_script_for_one_database_changes_nothing_in_another(modern: Cluster, p
     assert htm("migrate", "--sql", url="").returncode != 0
 
 
-def test_the_doctor_tells_that_everybody_may_connect_and_its_command_mends_it(prod: Installation) -> None:
+def test_the_doctor_tells_that_everybody_may_connect_and_its_command_mends_it(
+    prod: Installation,
+) -> None:
     chatbot = prod.login(prod.roles.app, prod.roles.worker)
     [finding] = examined(prod, chatbot)["connect"]
     assert finding.state == "note"
@@ -173,8 +189,12 @@ def test_a_login_that_may_do_no_jobs_is_served_every_verb_and_says_once_that_job
     serving = prod.login(prod.roles.app)
     working = memory_at(prod.dsn(prod.login(prod.roles.worker)))
     with memory_at(prod.dsn(serving), worker="thread") as memory:
-        node = memory.remember("The ferry leaves at nine.", key="ferry", tags=["travel:sea"], session="s")
-        memory.remember_many([{"content": "Tea is in the blue tin."}, {"content": "The cat sleeps."}])
+        node = memory.remember(
+            "The ferry leaves at nine.", key="ferry", tags=["travel:sea"], session="s"
+        )
+        memory.remember_many(
+            [{"content": "Tea is in the blue tin."}, {"content": "The cat sleeps."}]
+        )
         memory.revise("ferry", "The ferry leaves at ten.", if_version=node.version, session="s")
         memory.log("chat").append(
             [{"role": "user", "content": "hello"}, {"role": "assistant", "content": "good morning"}]
@@ -190,7 +210,9 @@ def test_a_login_that_may_do_no_jobs_is_served_every_verb_and_says_once_that_job
         assert time.monotonic() - begun < 15
         assert memory.stats().pending_jobs > 0
         assert memory.stats().breakers == {}
-    told = [record.getMessage() for record in caplog.records if prod.roles.worker in record.getMessage()]
+    told = [
+        record.getMessage() for record in caplog.records if prod.roles.worker in record.getMessage()
+    ]
     assert len(told) == 1, caplog.text
     assert "htm worker" in told[0]
     assert [record for record in caplog.records if "the worker waits" in record.getMessage()] == []
@@ -199,7 +221,9 @@ def test_a_login_that_may_do_no_jobs_is_served_every_verb_and_says_once_that_job
     assert "does no jobs" in finding.says
 
 
-def test_jobs_of_a_serving_login_are_done_by_a_worker_of_another(prod: Installation, memory_at: Open) -> None:
+def test_jobs_of_a_serving_login_are_done_by_a_worker_of_another(
+    prod: Installation, memory_at: Open
+) -> None:
     """One login serves verbs and may do no jobs, the other does jobs and may serve no verbs."""
     serving, working = prod.login(prod.roles.app), prod.login(prod.roles.worker)
     memory = memory_at(prod.dsn(serving))
@@ -226,7 +250,10 @@ def test_an_installation_with_the_shared_roles_keeps_working(
     assert not migrate(prod.dsn())
     with memory_at(prod.dsn(chatbot)) as memory:
         every_verb(memory)
-    with memory_at(prod.dsn(chatbot), roles="mine") as memory, pytest.raises(SchemaOutdated, match="--move-roles"):
+    with (
+        memory_at(prod.dsn(chatbot), roles="mine") as memory,
+        pytest.raises(SchemaOutdated, match="--move-roles"),
+    ):
         memory.remember("x")
 
 
@@ -235,7 +262,11 @@ def test_the_doctor_names_logins_that_reach_another_database_by_shared_roles(
 ) -> None:
     prod, staging = shared
     neighbour = staging.login("htm_app", "htm_worker", kind="staging_app")
-    said = [finding for finding in examined(prod, neighbour)["reach"] if staging.database in finding.says]
+    said = [
+        finding
+        for finding in examined(prod, neighbour)["reach"]
+        if staging.database in finding.says
+    ]
     assert [finding.state for finding in said] == ["wrong"]
     assert neighbour in said[0].says
     assert "--move-roles" in str(said[0].mend)
@@ -245,7 +276,9 @@ def test_the_doctor_notes_a_login_that_is_a_member_of_two_installations(
     prod: Installation, staging: Installation
 ) -> None:
     both = prod.login(prod.roles.app, staging.roles.app)
-    said = [finding.says for finding in examined(prod, both).get("reach", ()) if both in finding.says]
+    said = [
+        finding.says for finding in examined(prod, both).get("reach", ()) if both in finding.says
+    ]
     assert len(said) == 1
     assert staging.database in said[0]
 
@@ -272,9 +305,13 @@ def test_moving_to_own_roles_shuts_the_neighbour_out_and_the_running_process_goe
     running.remember("said after", key="k")
     assert [node.content for node in running.history("k")] == ["said before", "said after"]
     every_verb(running)
-    with memory_at(staging.dsn(neighbour)) as memory:  # whoever shares the old roles is served as before
+    with memory_at(
+        staging.dsn(neighbour)
+    ) as memory:  # whoever shares the old roles is served as before
         every_verb(memory)
-    [note] = examined(prod, chatbot)["reach"]  # it is a member of the old roles as well, which staging goes on to use
+    [note] = examined(prod, chatbot)[
+        "reach"
+    ]  # it is a member of the old roles as well, which staging goes on to use
     assert note.state == "note"
     with prod.connect() as admin:
         admin.execute(str(note.mend).partition("  --")[0].encode())
@@ -286,7 +323,12 @@ def test_a_moved_schema_is_the_same_as_one_made_with_these_roles(
     cluster: Cluster, shared: tuple[Installation, Installation]
 ) -> None:
     moved, fresh = shared[0], installed(cluster, name="fresh")
-    move(moved.dsn(), schema="htm", prefix=f"moved{uuid.uuid4().hex[:6]}", logins=[moved.login("htm_app")])
+    move(
+        moved.dsn(),
+        schema="htm",
+        prefix=f"moved{uuid.uuid4().hex[:6]}",
+        logins=[moved.login("htm_app")],
+    )
 
     def catalogue(of: Installation) -> list[tuple[str, ...]]:
         prefix = of.roles.app.removesuffix("_app")
@@ -301,7 +343,8 @@ def test_a_moved_schema_is_the_same_as_one_made_with_these_roles(
                 "select 'policy', polname || polrelid::regclass, polroles::regrole[]::text from pg_policy"
             ).fetchall()
         return sorted(
-            tuple(str(value).replace(prefix, "P") for value in _sorted_rights(row)) for row in [*rows, *owners]
+            tuple(str(value).replace(prefix, "P") for value in _sorted_rights(row))
+            for row in [*rows, *owners]
         )
 
     assert catalogue(moved) == catalogue(fresh)
@@ -323,7 +366,9 @@ def _sorted_rights(row: tuple[object, ...]) -> tuple[object, ...]:
     )
 
 
-def test_moving_refuses_to_guess_which_logins_go_along(shared: tuple[Installation, Installation]) -> None:
+def test_moving_refuses_to_guess_which_logins_go_along(
+    shared: tuple[Installation, Installation],
+) -> None:
     prod, _ = shared
     chatbot = prod.login("htm_app")
     before = prod.roles
@@ -338,7 +383,9 @@ def test_moving_refuses_to_guess_which_logins_go_along(shared: tuple[Installatio
     assert prod.roles == before
 
 
-def test_roles_are_found_when_the_database_or_a_role_is_renamed(modern: Cluster, memory_at: Open) -> None:
+def test_roles_are_found_when_the_database_or_a_role_is_renamed(
+    modern: Cluster, memory_at: Open
+) -> None:
     made = installed(modern, name="early")
     app = made.roles.app
     chatbot = made.login(app, made.roles.worker)
@@ -382,7 +429,9 @@ def test_two_processes_may_be_the_first_in_two_databases_at_once(modern: Cluster
     assert [each.roles for each in made] == [Roles.of(prefix)] * 2
 
 
-def test_a_stranger_that_calls_itself_an_older_process_does_not_stop_a_migration(prod: Installation) -> None:
+def test_a_stranger_that_calls_itself_an_older_process_does_not_stop_a_migration(
+    prod: Installation,
+) -> None:
     from htm_core.db.queries import load
 
     with psycopg.connect(prod.dsn(OUTSIDER), application_name="htm/htm/1"), prod.connect() as admin:

@@ -31,13 +31,19 @@ def ann(make: Make, clock: Clock) -> Memory:
     return make(settings=idle, user="ann", session="s1", clock=clock, embed="now")
 
 
-def say(memory: Memory, content: str, *, days: float, role: str | None = "user", **options: Any) -> None:
+def say(
+    memory: Memory, content: str, *, days: float, role: str | None = "user", **options: Any
+) -> None:
     memory.remember(content, role=role, at=START - days * DAY, **options)
     assert memory.flush()
 
 
 def formerly(memory: Memory, **options: Any) -> list[str]:
-    return [each.older.content for hit in memory.recall("Where do I live?", **options) for each in hit.formerly]
+    return [
+        each.older.content
+        for hit in memory.recall("Where do I live?", **options)
+        for each in hit.formerly
+    ]
 
 
 def test_neither_a_page_nor_what_has_expired_takes_a_change_back(ann: Memory, clock: Clock) -> None:
@@ -94,7 +100,12 @@ def test_no_list_shows_what_has_expired(ann: Memory, clock: Clock) -> None:
     clock.now += 2 * HOUR
     assert ann.changes.list() == []
     assert ann.merges() == []
-    assert not [line for summary in ann.summaries() for line in summary.lines if "4711" in line or "Berlin" in line]
+    assert not [
+        line
+        for summary in ann.summaries()
+        for line in summary.lines
+        if "4711" in line or "Berlin" in line
+    ]
 
 
 def test_a_page_is_no_line_of_a_summary(ann: Memory) -> None:
@@ -115,9 +126,13 @@ def test_the_context_says_what_is_from_elsewhere(ann: Memory) -> None:
 
 
 @pytest.mark.parametrize(
-    "narrowed", [{"min_trust": 4}, {"sources": ["user"]}, {"where": {"scope": "public"}}, {"session": "s2"}], ids=str
+    "narrowed",
+    [{"min_trust": 4}, {"sources": ["user"]}, {"where": {"scope": "public"}}, {"session": "s2"}],
+    ids=str,
 )
-def test_what_was_superseded_passes_no_filter_that_it_does_not_satisfy(ann: Memory, narrowed: dict[str, Any]) -> None:
+def test_what_was_superseded_passes_no_filter_that_it_does_not_satisfy(
+    ann: Memory, narrowed: dict[str, Any]
+) -> None:
     say(ann, OLD, days=30, source="file", metadata={"scope": "private"})
     say(ann, NEW, days=10, metadata={"scope": "public"}, session="s2")
     assert formerly(ann) == [OLD]
@@ -129,7 +144,9 @@ def test_a_former_value_from_a_file_says_so(ann: Memory) -> None:
     say(ann, OLD, days=30, role=None, source="file")
     say(ann, NEW, days=10)
     until = (START - 10 * DAY).date().isoformat()
-    assert f"formerly (until {until}, from a file): I live in Berlin." in line_of(ann.recall("Where do I live?")[0])
+    assert f"formerly (until {until}, from a file): I live in Berlin." in line_of(
+        ann.recall("Where do I live?")[0]
+    )
 
 
 def test_a_merged_memory_that_satisfies_a_filter_is_shown_itself(ann: Memory) -> None:
@@ -141,13 +158,20 @@ def test_a_merged_memory_that_satisfies_a_filter_is_shown_itself(ann: Memory) ->
 
 
 def test_a_key_for_what_was_merged_before_is_shown_with_what_stands_for_it(ann: Memory) -> None:
-    for days, text in ((3, "The ferry to Kos leaves at nine."), (2, "The ferry to Kos leaves at nine!")):
+    for days, text in (
+        (3, "The ferry to Kos leaves at nine."),
+        (2, "The ferry to Kos leaves at nine!"),
+    ):
         say(ann, text, days=days)
     ann.tidy(kinds=["merge"])
     for text in ("The ferry to Kos leaves at nine.", "The ferry to Kos leaves at nine!"):
         ann.remember(text, key="ferry")
         assert ann.flush()
-        [hit] = [each for each in ann.recall("When does the ferry to Kos leave?") if "ferry" in each.content]
+        [hit] = [
+            each
+            for each in ann.recall("When does the ferry to Kos leave?")
+            if "ferry" in each.content
+        ]
         node = ann.get("ferry")
         assert node is not None
         assert (hit.node.keys, hit.node.version) == (("ferry",), node.version)

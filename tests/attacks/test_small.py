@@ -23,7 +23,9 @@ def test_the_options_of_a_memory_do_not_show_its_password() -> None:
         assert "swordfish" not in repr(each)
 
 
-def test_everybodys_memories_are_not_those_of_conversations_without_a_known_user(make: Make) -> None:
+def test_everybodys_memories_are_not_those_of_conversations_without_a_known_user(
+    make: Make,
+) -> None:
     visitor = make(user=anonymous("t1"), session="t1")
     visitor.remember(FACT)
     make(user="bob").remember("Bob's locker is green.")
@@ -42,7 +44,10 @@ def test_a_purge_takes_forgotten_words_out_of_the_audits_prompts(memory: Memory)
     enforcer.consult("What port does the API listen on?")
     palace.memory.forget(node.id)
     palace.memory.purge(timedelta(0), confirm="confirmed")
-    assert sorted(each.prompt for each in palace.consultations()) == ["", "What port does the API listen on?"]
+    assert sorted(each.prompt for each in palace.consultations()) == [
+        "",
+        "What port does the API listen on?",
+    ]
 
 
 def test_weights_that_were_changed_on_disk_are_not_those_of_the_model(
@@ -58,7 +63,8 @@ def test_weights_that_were_changed_on_disk_are_not_those_of_the_model(
 
 
 @pytest.mark.parametrize(
-    ("said", "stays"), [(b"", False), (b"garbage\n", False), (b"\0\0\0\0", False), (b"4711\n", True)]
+    ("said", "stays"),
+    [(b"", False), (b"garbage\n", False), (b"\0\0\0\0", False), (b"4711\n", True)],
 )
 def test_a_pid_file_without_a_pid_is_removed(tmp_path: Path, said: bytes, *, stays: bool) -> None:
     data = tmp_path / DATA

@@ -22,7 +22,9 @@ ENDLESS = [
 
 
 @pytest.mark.parametrize("words", ENDLESS)
-def test_a_word_without_end_is_searched_for_like_any_other_and_soon(memory: Memory, words: str) -> None:
+def test_a_word_without_end_is_searched_for_like_any_other_and_soon(
+    memory: Memory, words: str
+) -> None:
     memory.remember("The parrot sits in the kitchen.")
     asked = f"where is the parot {words}"
     begun = time.process_time()
@@ -35,7 +37,9 @@ def test_a_word_without_end_is_searched_for_like_any_other_and_soon(memory: Memo
     assert found[0].content == "The parrot sits in the kitchen."
 
 
-def test_what_another_user_often_has_changes_no_correction(make: Make, database: Database, tenant: str) -> None:
+def test_what_another_user_often_has_changes_no_correction(
+    make: Make, database: Database, tenant: str
+) -> None:
     """In a large tenant the commoner words are counted for all of its users together."""
     with make(user="ann") as ann, make(user="bob") as bob:
         ann.remember("The quokka was seen on the pier.")

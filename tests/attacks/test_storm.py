@@ -29,7 +29,9 @@ def kept_in(memory: Memory) -> Iterator[str]:
 
 
 @pytest.mark.timeout(1200)
-def test_all_verbs_at_once_in_two_processes_give_no_raw_error_and_lose_nothing(url: str | None, tenant: str) -> None:
+def test_all_verbs_at_once_in_two_processes_give_no_raw_error_and_lose_nothing(
+    url: str | None, tenant: str
+) -> None:
     command = [
         sys.executable,
         "-m",
@@ -44,7 +46,9 @@ def test_all_verbs_at_once_in_two_processes_give_no_raw_error_and_lose_nothing(u
     environment = os.environ | ({} if url is None else {"HTM_DATABASE_URL": url})
     storm = Storm(tenant=tenant, url=url, seed=1)
     storm.memory.remember("warm", session=KEPT)
-    with subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True) as other:
+    with subprocess.Popen(
+        command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True
+    ) as other:
         storm.run(OPERATIONS // 2)
         said, _ = other.communicate(timeout=900)
     reports = [storm.report(), json.loads(said.splitlines()[-1])]

@@ -40,10 +40,15 @@ def thoughtful() -> Mapping[str, ChatMessage]:
     """An assistant's message of LlamaIndex for each way in which thoughts are marked."""
     ways = {way: said(text) for way, text in MARKED.items()}
     ways |= {
-        name: ChatMessage(ANSWER, role="assistant", additional_kwargs={name: each}) for name, each in FIELDS.items()
+        name: ChatMessage(ANSWER, role="assistant", additional_kwargs={name: each})
+        for name, each in FIELDS.items()
     }
-    ways["block"] = ChatMessage(role="assistant", blocks=[ThinkingBlock(content=THOUGHT), TextBlock(text=ANSWER)])
-    ways["block after"] = ChatMessage(role="assistant", blocks=[TextBlock(text=ANSWER), ThinkingBlock(content=THOUGHT)])
+    ways["block"] = ChatMessage(
+        role="assistant", blocks=[ThinkingBlock(content=THOUGHT), TextBlock(text=ANSWER)]
+    )
+    ways["block after"] = ChatMessage(
+        role="assistant", blocks=[TextBlock(text=ANSWER), ThinkingBlock(content=THOUGHT)]
+    )
     ways["both"] = ChatMessage(
         role="assistant", blocks=[ThinkingBlock(content=THOUGHT), TextBlock(text=MARKED["mark"])]
     )
@@ -57,12 +62,16 @@ def check(memory: Memory) -> None:
     for shown in (memory.timeline(), memory.recall("zqxzebra pondering", mode="text").hits, memory.recall(QUESTION).hits,
                   memory.context(), memory.summaries()):  # fmt: skip
         for each in shown if isinstance(shown, list | tuple) else [shown]:
-            assert "zqxzebra" not in str(getattr(each, "content", None) or getattr(each, "text", None) or "")
+            assert "zqxzebra" not in str(
+                getattr(each, "content", None) or getattr(each, "text", None) or ""
+            )
     assert not memory.list(where={"reasoning_content": {"$exists": True}})
 
 
 @pytest.mark.parametrize("way", sorted(thoughtful()))
-def test_llamaindex_shows_a_models_thoughts_in_its_turn_and_never_again(make: Make, way: str) -> None:
+def test_llamaindex_shows_a_models_thoughts_in_its_turn_and_never_again(
+    make: Make, way: str
+) -> None:
     with make(user="ann") as memory:
         chat = HTMMemory.from_defaults("s", memory)
         message = thoughtful()[way]
@@ -83,7 +92,11 @@ def test_within_the_turn_a_provider_gets_its_thoughts_back(make: Make) -> None:
         chat = HTMMemory.from_defaults("s", memory)
         call = ToolCallBlock(tool_call_id="call-1", tool_name="look", tool_kwargs={})
         chat.put(said(QUESTION, "user"))
-        chat.put(ChatMessage(role="assistant", blocks=[ThinkingBlock(content=THOUGHT), TextBlock(text=""), call]))
+        chat.put(
+            ChatMessage(
+                role="assistant", blocks=[ThinkingBlock(content=THOUGHT), TextBlock(text=""), call]
+            )
+        )
         chat.put(result("It is blue."))
         assert "zqxzebra" in "".join(each.model_dump_json() for each in chat.get())
 
@@ -98,7 +111,9 @@ def test_nothing_of_thoughts_is_recalled_from_what_llamaindexs_own_memory_keeps(
         if entrance == "store":
             asyncio.run(HTMChatStore(memory).add_messages("s", messages))
         else:
-            asyncio.run(HTMMemoryBlock(memory.of(session="s")).aput(messages, from_short_term_memory=True))
+            asyncio.run(
+                HTMMemoryBlock(memory.of(session="s")).aput(messages, from_short_term_memory=True)
+            )
         check(memory)
 
 
@@ -118,14 +133,31 @@ def claude(text: str) -> str:
     blocks = [{"type": "thinking", "thinking": THOUGHT}, {"type": "text", "text": text}]
     messages = [{"uuid": "m1", "text": QUESTION, "sender": "human", "created_at": at, "content": [{"type": "text", "text": QUESTION}]},
                 {"uuid": "m2", "text": text, "sender": "assistant", "created_at": at, "content": blocks}]  # fmt: skip
-    return line([{"uuid": "c", "name": "Boats", "created_at": at, "updated_at": at, "chat_messages": messages}])
+    return line(
+        [
+            {
+                "uuid": "c",
+                "name": "Boats",
+                "created_at": at,
+                "updated_at": at,
+                "chat_messages": messages,
+            }
+        ]
+    )
 
 
 def chatgpt(text: str) -> str:
-    def node(id: str, parent: str | None, child: str | None, role: str, content: Any) -> dict[str, Any]:
+    def node(
+        id: str, parent: str | None, child: str | None, role: str, content: Any
+    ) -> dict[str, Any]:
         message = {"id": id, "author": {"role": role}, "create_time": 1_700_000_000.0, "content": content, "recipient": "all",
                    "status": "finished_successfully", "weight": 1.0, "metadata": {}}  # fmt: skip
-        return {"id": id, "parent": parent, "children": [child] if child else [], "message": message}
+        return {
+            "id": id,
+            "parent": parent,
+            "children": [child] if child else [],
+            "message": message,
+        }
 
     mapping = {
         "a": node("a", None, "b", "user", {"content_type": "text", "parts": [QUESTION]}),
@@ -136,7 +168,9 @@ def chatgpt(text: str) -> str:
             "assistant",
             {"content_type": "thoughts", "thoughts": [{"summary": THOUGHT, "content": THOUGHT}]},
         ),
-        "c": node("c", "b", "d", "assistant", {"content_type": "reasoning_recap", "content": THOUGHT}),
+        "c": node(
+            "c", "b", "d", "assistant", {"content_type": "reasoning_recap", "content": THOUGHT}
+        ),
         "d": node(
             "d",
             "c",
@@ -165,10 +199,19 @@ def claude_code(text: str) -> str:
             "userType": "external",
         }
         return line(
-            {"type": kind, "uuid": id, "parentUuid": parent, "message": {"role": kind, "content": content}, **head}
+            {
+                "type": kind,
+                "uuid": id,
+                "parentUuid": parent,
+                "message": {"role": kind, "content": content},
+                **head,
+            }
         )
 
-    thinking = [{"type": "thinking", "thinking": THOUGHT}, {"type": "redacted_thinking", "data": THOUGHT}]
+    thinking = [
+        {"type": "thinking", "thinking": THOUGHT},
+        {"type": "redacted_thinking", "data": THOUGHT},
+    ]
     return "\n".join(
         [each("user", "u1", None, QUESTION), each("assistant", "a1", "u1", thinking),
          each("assistant", "a2", "a1", [*thinking, {"type": "text", "text": text}])]
@@ -177,7 +220,9 @@ def claude_code(text: str) -> str:
 
 def codex(text: str) -> str:
     def each(payload: Any) -> str:
-        return line({"timestamp": "2026-02-01T09:00:02.000Z", "type": "response_item", "payload": payload})
+        return line(
+            {"timestamp": "2026-02-01T09:00:02.000Z", "type": "response_item", "payload": payload}
+        )
 
     meta = {
         "id": "0199-abc",
@@ -207,7 +252,12 @@ def langchain(text: str) -> str:
     ]
     answer = {
         "type": "ai",
-        "data": {"content": content, "type": "ai", "additional_kwargs": FIELDS, "response_metadata": {}},
+        "data": {
+            "content": content,
+            "type": "ai",
+            "additional_kwargs": FIELDS,
+            "response_metadata": {},
+        },
     }
     return line([{"type": "human", "data": {"content": QUESTION, "type": "human"}}, answer])
 
@@ -240,7 +290,9 @@ def test_an_imported_model_has_thought_nothing(make: Make, format: str, way: str
 
 
 @pytest.mark.parametrize("way", sorted(MARKED))
-def test_a_frameworks_stored_message_and_a_hook_have_no_thoughts_among_their_words(make: Make, way: str) -> None:
+def test_a_frameworks_stored_message_and_a_hook_have_no_thoughts_among_their_words(
+    make: Make, way: str
+) -> None:
     [_, langchain_dump] = json.loads(langchain(MARKED[way]))
     [_, llamaindex_dump] = json.loads(llamaindex(MARKED[way]))["store"]["s"]
     event = {"session_id": "g", "timestamp": "2026-11-20T10:00:00.000Z", "prompt": QUESTION, "prompt_response": MARKED[way],

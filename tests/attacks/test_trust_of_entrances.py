@@ -73,8 +73,12 @@ def _called(tool: Any, given: dict[str, Any]) -> str:
 
 def test_a_program_files_with_its_own_word_and_a_model_with_its_own(make: Make) -> None:
     memory = make(user="ann", session="s")
-    Palace(memory).submit("The harbour is at pier seven.", room="a", drawer="b", reason="It was measured.")
-    PalaceToolReplies(Palace(memory)).file("The dog is brown.", room="a", drawer="c", reason="It was seen.")
+    Palace(memory).submit(
+        "The harbour is at pier seven.", room="a", drawer="b", reason="It was measured."
+    )
+    PalaceToolReplies(Palace(memory)).file(
+        "The dog is brown.", room="a", drawer="c", reason="It was seen."
+    )
     assert {each.content: each.source for each in memory.timeline()} == {
         "The harbour is at pier seven.": None, "The dog is brown.": "assistant",
     }  # fmt: skip
@@ -103,7 +107,10 @@ def test_what_anybody_named_stands_inside_the_fence(make: Make) -> None:
         "recall": {"query": "boat"}, "search": {"query": "boat"}, "fetch": {"id": id}, "timeline": {}, "context": {},
         "palace_consult": {"question": "What colour is the boat?"},
     }  # fmt: skip
-    shown = {name: TOOLS[name].answer(memory, arguments, budget=4_000) for name, arguments in given.items()}
+    shown = {
+        name: TOOLS[name].answer(memory, arguments, budget=4_000)
+        for name, arguments in given.items()
+    }
     shown["wake-up"] = Palace(memory).wake_up().text
     for name, text in shown.items():
         for part in _texts(text):
@@ -120,7 +127,9 @@ def _texts(text: str) -> list[str]:
     def gather(each: Any) -> None:
         if isinstance(each, str):
             found.append(each)
-        for inner in each.values() if isinstance(each, dict) else each if isinstance(each, list) else ():
+        for inner in (
+            each.values() if isinstance(each, dict) else each if isinstance(each, list) else ()
+        ):
             gather(inner)
 
     gather(value)

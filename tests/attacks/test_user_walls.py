@@ -75,20 +75,36 @@ class Walled:
     @contextmanager
     def session(self, role: str = "htm_app") -> Iterator[Session]:
         """A connection of the login that serves, or that works."""
-        with psycopg.connect(self.database.dsn(role).get_secret_value(), autocommit=True) as connection:
+        with psycopg.connect(
+            self.database.dsn(role).get_secret_value(), autocommit=True
+        ) as connection:
             yield connection
 
-    def begin(self, connection: Session, role: str = "htm_app", tenant: str = TENANT) -> tuple[str, str]:
+    def begin(
+        self, connection: Session, role: str = "htm_app", tenant: str = TENANT
+    ) -> tuple[str, str]:
         """Begin a transaction as our processes do, but without a claim; answers with its terms."""
         connection.execute("begin")
-        values = {"role": self.database.roles.name(role), "path": search_path(self.settings.schema_), "tenant": tenant}
-        connection.execute(load("db/transactions")["enter"], values | {"now": "", "timeout": "30000", "idle": "30000"})
+        values = {
+            "role": self.database.roles.name(role),
+            "path": search_path(self.settings.schema_),
+            "tenant": tenant,
+        }
+        connection.execute(
+            load("db/transactions")["enter"],
+            values | {"now": "", "timeout": "30000", "idle": "30000"},
+        )
         row = connection.execute(load("db/transactions")["claim_terms"]).fetchone()
         assert row is not None
         return row[0], row[1]
 
     def signed(
-        self, claim: OwnerClaim, terms: tuple[str, str], *, key: bytes | None = None, tenant: str = TENANT
+        self,
+        claim: OwnerClaim,
+        terms: tuple[str, str],
+        *,
+        key: bytes | None = None,
+        tenant: str = TENANT,
     ) -> str:
         return sign(claim, key=key or self.key, tenant=tenant, backend=terms[0], started=terms[1])
 
@@ -96,7 +112,10 @@ class Walled:
         """Everything in the tables behind the wall, as their owner sees it."""
         with self.database.owner() as connection:
             return {
-                table: sorted(str(row) for row in connection.execute(f"select x::text from {table} x").fetchall())  # type: ignore[arg-type]
+                table: sorted(
+                    str(row)
+                    for row in connection.execute(f"select x::text from {table} x").fetchall()
+                )  # type: ignore[arg-type]
                 for table in OWNED | PARTS
             }
 
@@ -108,7 +127,9 @@ def claims(connection: Session, claim: str) -> None:
 def fill(memory: Memory, folder: Path) -> None:
     """Put something into every table that has an owner."""
     who = memory.user or "everybody"
-    first = memory.remember(f"The ferry of {who} leaves at nine.", key="ferry", tags=["travel:sea"], name=who)
+    first = memory.remember(
+        f"The ferry of {who} leaves at nine.", key="ferry", tags=["travel:sea"], name=who
+    )
     second = memory.remember(f"The boiler of {who} is old.", tags=["travel:sea"])
     memory.link(first.id, second.id, kind="supports")
     (folder / "note.md").write_text(f"# Note\n\nThe salary of {who}.\n")
@@ -116,12 +137,16 @@ def fill(memory: Memory, folder: Path) -> None:
     palace = Palace(memory)
     palace.file(f"The passport of {who} is blue.", room="law", drawer="papers")
     note = palace.note(f"The violin of {who} was sold.")
-    palace.promote(note.id, room="law", drawer="papers", reason="It was decided so.", summary=f"{who} sold it.")
+    palace.promote(
+        note.id, room="law", drawer="papers", reason="It was decided so.", summary=f"{who} sold it."
+    )
     palace.wake_up()
     Enforcer(palace).consult("where is my passport?")
     for place in ("Bergen", "Stavanger", "Narvik", "Molde", "Arendal", "Harstad", "Kirkenes"):
         memory.remember(f"The warehouse of {who} in {place} needs another roof.", session="talk")
-    memory.remember(f"By the way, the warehouse of {who} in Molde needs another roof!", session="talk")
+    memory.remember(
+        f"By the way, the warehouse of {who} in Molde needs another roof!", session="talk"
+    )
     memory.remember("I live in Bergen.", role="user", session="talk")
     done = memory.tidy()
     assert done.merges
@@ -130,7 +155,9 @@ def fill(memory: Memory, folder: Path) -> None:
     assert memory.recall("ferry", mode="text")
     memory.working.remove(first.id)  # which is on record
     memory.remember(f"The shop of {who} is deployed with Jenkins.")
-    memory.remember(f"The shop of {who} was moved from Jenkins to Hetzner, it is no longer deployed with Jenkins.")
+    memory.remember(
+        f"The shop of {who} was moved from Jenkins to Hetzner, it is no longer deployed with Jenkins."
+    )
     assert memory.flush(timeout=30)
     assert memory.changes.list()
     database, token = memory._runtime.database, uuid.uuid4()
@@ -144,7 +171,9 @@ def fill(memory: Memory, folder: Path) -> None:
         created_at=datetime.now(UTC),
     )
     assert tokens.create(database, made, secret=secrets.token_urlsafe())
-    request = KeptRequest(tenant=TENANT, user=memory.user, token=token, key=token.bytes, fingerprint=token.bytes)
+    request = KeptRequest(
+        tenant=TENANT, user=memory.user, token=token, key=token.bytes, fingerprint=token.bytes
+    )
     begun = idempotency.begin(database, request, lease=60, keep=600)
     assert isinstance(begun, datetime)
     idempotency.finish(database, request, begun, status=200, headers={}, body=b"an answer")
@@ -159,7 +188,9 @@ def walled(url: str | None, home: Path, real_embedder: MiniLM) -> Iterator[Walle
     database = runtime(url, settings).database
     key = database.user_walls_key()
     assert key is not None
-    made = Walled(database, settings, HashEmbedder(name="walled"), bytes.fromhex(key.get_secret_value()))
+    made = Walled(
+        database, settings, HashEmbedder(name="walled"), bytes.fromhex(key.get_secret_value())
+    )
     folder = Path(tempfile.mkdtemp())
     for user in ("ann", "bob", None):
         with made.memory(user) as memory:
@@ -267,7 +298,9 @@ def attempts(connection: Session, table: str, sample: str) -> dict[str, Callable
         "copy a query out": copied(f"copy (select * from {table}) to stdout"),
         "copy in": copied_in,
         "cursor": run(f"declare peek cursor for select * from {table}", "fetch all from peek"),
-        "prepared": run(f"prepare peek as select * from {table}", "execute peek", "deallocate peek"),
+        "prepared": run(
+            f"prepare peek as select * from {table}", "execute peek", "deallocate peek"
+        ),
         "truncate": run(f"truncate {table} cascade", "select 1"),
     }
 
@@ -282,7 +315,9 @@ def samples(walled: Walled, tenant: str = TENANT) -> dict[str, str]:
                 f"jsonb_build_object('id', gen_random_uuid()) else '{{}}' end as sample from {table} x order by to_jsonb(x) ->> 'owner' desc limit 1"  # type: ignore[arg-type]
             ).fetchone()
             assert row is not None, f"{table} is empty"
-            text = connection.execute("select %s::jsonb::text as text", [psycopg.types.json.Jsonb(row["sample"])])
+            text = connection.execute(
+                "select %s::jsonb::text as text", [psycopg.types.json.Jsonb(row["sample"])]
+            )
             found[table] = str((text.fetchone() or {})["text"]).replace("'", "''")
     return found
 
@@ -314,13 +349,20 @@ def test_a_good_claim_lets_its_owners_through_and_nobody_else(walled: Walled) ->
         terms = walled.begin(connection)
         claims(connection, walled.signed(ANN, terms))
         owners = "select distinct owner from {}"
-        notes = {row[0] for row in connection.execute("select owner from nodes where starts_with(owner, 'htm:notes:')")}
+        notes = {
+            row[0]
+            for row in connection.execute(
+                "select owner from nodes where starts_with(owner, 'htm:notes:')"
+            )
+        }
         assert len(notes) == 1
         for table in OWNED:
             seen = {row[0] for row in connection.execute(owners.format(table))}  # type: ignore[arg-type]
             assert "ann" in seen, table
             assert seen <= {"ann", "", *notes}, table
-        said = " ".join(row[0] for row in connection.execute("select content from mentions_with_content"))
+        said = " ".join(
+            row[0] for row in connection.execute("select content from mentions_with_content")
+        )
         assert "of ann" in said
         assert "of everybody" in said
         assert "bob" not in said
@@ -330,7 +372,11 @@ def test_a_good_claim_lets_its_owners_through_and_nobody_else(walled: Walled) ->
 
 
 def test_copy_reads_through_the_walls_of_users_and_of_tenants(walled: Walled) -> None:
-    for tenant, claim, seen in ((TENANT, ANN, "of ann"), (TENANT, EVERYBODY, "of bob"), ("elsewhere", EVERYBODY, None)):
+    for tenant, claim, seen in (
+        (TENANT, ANN, "of ann"),
+        (TENANT, EVERYBODY, "of bob"),
+        ("elsewhere", EVERYBODY, None),
+    ):
         with walled.session() as connection:
             terms = walled.begin(connection, tenant=tenant)
             claims(connection, walled.signed(claim, terms, tenant=tenant))
@@ -372,9 +418,17 @@ def test_a_good_claim_writes_nothing_of_another_owner(walled: Walled) -> None:
 def test_a_search_that_forgets_its_owners_finds_those_that_are_claimed(walled: Walled) -> None:
     """Recall runs as the owner of the tables: what it is asked for is cut to the claim, also everybody's and by others' ids."""
     with walled.database.owner() as owner:
-        owner_of = {row["id"]: row["owner"] for row in owner.execute("select id, owner from nodes").fetchall()}
-        passages = owner.execute("select node_id, id from passages where node_id is not null").fetchall()
-    anybody = {"nodes": [row["node_id"] for row in passages], "passages": [row["id"] for row in passages]}
+        owner_of = {
+            row["id"]: row["owner"]
+            for row in owner.execute("select id, owner from nodes").fetchall()
+        }
+        passages = owner.execute(
+            "select node_id, id from passages where node_id is not null"
+        ).fetchall()
+    anybody = {
+        "nodes": [row["node_id"] for row in passages],
+        "passages": [row["id"] for row in passages],
+    }
     filters = "row(%(owners)s::text[], null, null, null, null, null, null, null, null, null, null)::conditions"
     asked = (
         f"select nodes from recall_candidates('ferry boiler passport salary garden', null, null, {filters}, 50, 50, 0.5, "
@@ -388,18 +442,26 @@ def test_a_search_that_forgets_its_owners_finds_those_that_are_claimed(walled: W
             (found,) = connection.execute(asked, {"owners": owners}).fetchone()
             seen = {owner_of[id] for id in found or []}
             assert seen == (set() if owners == ["bob"] else {"ann", ""})
-            assert {row[0] for row in connection.execute(shown, anybody | {"owners": owners})} == seen
+            assert {
+                row[0] for row in connection.execute(shown, anybody | {"owners": owners})
+            } == seen
             speakers = (
                 "select matching_speakers('{ann,bob}', "
                 "row(%s::text[], null, null, null, null, null, null, null, null, null, null)::conditions)"
             )
-            assert connection.execute(speakers, [owners]).fetchone() == ([] if owners == ["bob"] else ["ann"],)
+            assert connection.execute(speakers, [owners]).fetchone() == (
+                [] if owners == ["bob"] else ["ann"],
+            )
             # "bobb" and "annn" are one letter away from words, and from names of speakers, that each of the two has alone.
             similar = f"select similar_words('bobb annn boilr', '{{bobb,annn,boilr}}', '{{bo b,an n}}', {filters})"
             (spelt,) = connection.execute(similar, {"owners": owners}).fetchone()
             meant = {word for others in spelt.values() for word in others}
-            assert meant & {"ann", "bob", "boiler"} == (set() if owners == ["bob"] else {"ann", "boiler"})
-            assert spelt.keys() - {"bobb", "annn", "boilr"} == (set() if owners == ["bob"] else {"an n"})
+            assert meant & {"ann", "bob", "boiler"} == (
+                set() if owners == ["bob"] else {"ann", "boiler"}
+            )
+            assert spelt.keys() - {"bobb", "annn", "boilr"} == (
+                set() if owners == ["bob"] else {"an n"}
+            )
     with walled.session() as connection:
         walled.begin(connection)
         with pytest.raises(psycopg.errors.InsufficientPrivilege, match="claims no owners"):
@@ -428,7 +490,10 @@ def test_no_spelling_of_another_user_is_told_behind_the_wall(walled: Walled) -> 
 def test_working_sets_are_not_changed_for_nodes_of_others(walled: Walled, function: str) -> None:
     before = walled.rows()
     with walled.database.owner() as owner:
-        ids = [row["id"] for row in owner.execute("select id from nodes where owner = 'bob'").fetchall()]
+        ids = [
+            row["id"]
+            for row in owner.execute("select id from nodes where owner = 'bob'").fetchall()
+        ]
     with walled.session() as connection:
         terms = walled.begin(connection)
         claims(connection, walled.signed(ANN, terms))
@@ -493,7 +558,9 @@ def test_every_function_that_runs_as_the_owner_is_accounted_for(walled: Walled) 
     assert {row["proname"] for row in rows} == known | answers_workers_alone
 
 
-@pytest.mark.parametrize("call", ["count_tenant_rows(false)", "erase_tenant_rows(1000, true)", "hold_writers()"])
+@pytest.mark.parametrize(
+    "call", ["count_tenant_rows(false)", "erase_tenant_rows(1000, true)", "hold_writers()"]
+)
 def test_a_user_can_neither_count_nor_erase_what_the_tenant_has(walled: Walled, call: str) -> None:
     before = walled.rows()
     with walled.session() as connection:
@@ -537,7 +604,9 @@ def test_a_user_sees_no_entry_of_the_audit_of_another_and_writes_none(walled: Wa
     "alter table nodes disable row level security", "create policy mine on nodes using (true)",
     "create or replace function claimed(what text) returns text[] language sql as $$ select '{}'::text[] $$",
 ])  # fmt: skip
-def test_who_serves_verbs_can_neither_read_the_key_nor_take_the_wall_down(walled: Walled, statement: str) -> None:
+def test_who_serves_verbs_can_neither_read_the_key_nor_take_the_wall_down(
+    walled: Walled, statement: str
+) -> None:
     for role in ("htm_app", "htm_worker"):
         with walled.session(role) as connection:
             terms = walled.begin(connection, role)
@@ -559,7 +628,9 @@ def test_the_servers_signature_is_the_clients(walled: Walled, owner: str, key: b
         assert terms is not None
         claim = sign(OwnerClaim(frozenset({owner})), key=key, tenant=TENANT, **terms)
         connection.execute(load("db/transactions")["claim"], {"claim": claim})
-        assert connection.execute("select claimed('owners') as owners").fetchone() == {"owners": [owner]}
+        assert connection.execute("select claimed('owners') as owners").fetchone() == {
+            "owners": [owner]
+        }
 
 
 def test_every_table_of_a_tenant_is_behind_the_wall_or_belongs_to_no_user(walled: Walled) -> None:
@@ -574,7 +645,9 @@ def test_every_table_of_a_tenant_is_behind_the_wall_or_belongs_to_no_user(walled
 @pytest.mark.usefixtures("crash_safe_server")
 def test_the_wall_goes_up_on_an_existing_database_and_comes_down_again(url: str | None) -> None:
     """Running processes find out by an error of one verb at most, and the doctor says how it stands."""
-    settings = SETTINGS.model_copy(update={"schema_": f"switch_{uuid.uuid4().hex[:8]}", "worker": "off"})
+    settings = SETTINGS.model_copy(
+        update={"schema_": f"switch_{uuid.uuid4().hex[:8]}", "worker": "off"}
+    )
     database = runtime(url, settings).database
 
     def says() -> str:
@@ -582,12 +655,19 @@ def test_the_wall_goes_up_on_an_existing_database_and_comes_down_again(url: str 
             database.dsn("htm_app"), worker=database.dsn("htm_worker"), schema=settings.schema_, tenant=TENANT,
             model="HashEmbedder:switched", embedded=database.is_embedded, walls_key=database.user_wall.known_key,
         )  # fmt: skip
-        assert not [each for each in found if each.state == "wrong" and each.about != "login"], found
+        assert not [each for each in found if each.state == "wrong" and each.about != "login"], (
+            found
+        )
         (finding,) = [each for each in found if each.about == "user walls"]
         return finding.says.partition(":")[0]
 
     with Memory(
-        "atlas", url=url, tenant=TENANT, user="ann", embedder=HashEmbedder(name="switched"), settings=settings
+        "atlas",
+        url=url,
+        tenant=TENANT,
+        user="ann",
+        embedder=HashEmbedder(name="switched"),
+        settings=settings,
     ) as memory:
         every_verb(memory.of(user="user-1"))
         assert (database.user_walls_key(), says()) == (None, "down")
@@ -596,7 +676,10 @@ def test_the_wall_goes_up_on_an_existing_database_and_comes_down_again(url: str 
         first, second = database.user_walls_key(), None
         assert first is not None
         assert says() == "up"
-        with pytest.raises(SchemaOutdated, match="claims no owners"), database.transaction(TENANT) as connection:
+        with (
+            pytest.raises(SchemaOutdated, match="claims no owners"),
+            database.transaction(TENANT) as connection,
+        ):
             connection.execute("select * from nodes")
         every_verb(memory.of(user="user-2"))
         database.set_user_walls(up=False)
@@ -611,11 +694,20 @@ def test_the_wall_goes_up_on_an_existing_database_and_comes_down_again(url: str 
     database.close()
 
 
-def test_another_process_is_refused_once_and_then_signs(url: str | None, embedder: HashEmbedder) -> None:
-    settings = SETTINGS.model_copy(update={"schema_": f"other_{uuid.uuid4().hex[:8]}", "worker": "off"})
-    database, other = runtime(url, settings).database, Database(url=url, home=Path("/nowhere"), settings=settings)
+def test_another_process_is_refused_once_and_then_signs(
+    url: str | None, embedder: HashEmbedder
+) -> None:
+    settings = SETTINGS.model_copy(
+        update={"schema_": f"other_{uuid.uuid4().hex[:8]}", "worker": "off"}
+    )
+    database, other = (
+        runtime(url, settings).database,
+        Database(url=url, home=Path("/nowhere"), settings=settings),
+    )
     other.address.home = database.address.home
-    with Memory("atlas", url=url, tenant=TENANT, user="ann", embedder=embedder, settings=settings) as memory:
+    with Memory(
+        "atlas", url=url, tenant=TENANT, user="ann", embedder=embedder, settings=settings
+    ) as memory:
         memory.remember("The ferry leaves at nine.")
         other.set_user_walls(up=True)
         with pytest.raises(StorageError, match="claims no owners"):
@@ -645,7 +737,10 @@ def test_a_login_that_serves_needs_the_key_and_a_wrong_one_opens_nothing(
     owner.close()
     assert key is not None
     login = installation.dsn(installation.login(installation.roles.app, installation.roles.worker))
-    with memory_at(login, tenant="no-key") as memory, pytest.raises(SchemaOutdated, match="user_walls_key"):
+    with (
+        memory_at(login, tenant="no-key") as memory,
+        pytest.raises(SchemaOutdated, match="user_walls_key"),
+    ):
         memory.recall("ferry", mode="text")
     with (
         memory_at(login, tenant="wrong-key", user_walls_key=secrets.token_hex(32)) as memory,
@@ -691,19 +786,26 @@ def test_behind_a_pooler_every_verb_is_served_and_no_claim_is_left(
                 assert f"of {each.user}." in texts
                 assert texts.count("The ferry of") == 1
         with psycopg.connect(dsn, autocommit=True, prepare_threshold=None) as connection:
-            assert connection.execute("select coalesce(current_setting('htm.claim', true), '')").fetchone() == ("",)
+            assert connection.execute(
+                "select coalesce(current_setting('htm.claim', true), '')"
+            ).fetchone() == ("",)
             used = []
             for _ in range(2):
                 connection.execute("begin")
                 connection.execute(
-                    "select set_config('role', 'htm_app', true), set_config('htm.tenant', %s, true)", ["x"]
+                    "select set_config('role', 'htm_app', true), set_config('htm.tenant', %s, true)",
+                    ["x"],
                 )
                 connection.execute("set local search_path = htm")
                 row = connection.execute(load("db/transactions")["claim_terms"]).fetchone()
                 assert row is not None
                 used.append(
                     sign(
-                        EVERYBODY, key=bytes.fromhex(key.get_secret_value()), tenant="x", backend=row[0], started=row[1]
+                        EVERYBODY,
+                        key=bytes.fromhex(key.get_secret_value()),
+                        tenant="x",
+                        backend=row[0],
+                        started=row[1],
                     )
                 )
                 claims(connection, used[0])

@@ -9,7 +9,10 @@ import psycopg
 
 def tables_with(database_url: str, word: str) -> list[str]:
     """The tables of which some row has a word, in whatever column; bytes are searched for it as they are, and as base64."""
-    coded = [base64.b64encode(b" " * pad + word.encode()).decode()[4 if pad else 0 : -4] for pad in range(3)]
+    coded = [
+        base64.b64encode(b" " * pad + word.encode()).decode()[4 if pad else 0 : -4]
+        for pad in range(3)
+    ]
     needles = [word, word.encode().hex(), *coded, *(each.encode().hex() for each in coded)]
     with psycopg.connect(database_url) as connection:
         tables = connection.execute(

@@ -32,13 +32,20 @@ CASES = cases.all_cases(locomo_path=None, longmemeval_path=None, now=NOW)
         ("You went in May.", ["7 + may"], [], WRONG),
         ("It is 77; before it was 218.", ["77"], ["218"], RIGHT),
         ("It is 218, or 77.", ["77"], ["218"], WRONG),
-        ("I\N{RIGHT SINGLE QUOTATION MARK}m sorry, you haven't told me that.", ["biscuit"], [], UNKNOWN),
+        (
+            "I\N{RIGHT SINGLE QUOTATION MARK}m sorry, you haven't told me that.",
+            ["biscuit"],
+            [],
+            UNKNOWN,
+        ),
         ("I don't know, maybe Biscuit.", ["biscuit"], [], RIGHT),
         ("Rex.", [], [], WRONG),
         ("There is no mention of it.", [], [], UNKNOWN),
     ],
 )
-def test_an_answer_is_judged_by_its_words(answer: str, expected: list[str], former: list[str], outcome: str) -> None:
+def test_an_answer_is_judged_by_its_words(
+    answer: str, expected: list[str], former: list[str], outcome: str
+) -> None:
     """One expected form must stand in it as whole words, before any former one; else it may say that it does not know."""
     assert judge(answer, expected, former) == outcome
 
@@ -55,13 +62,17 @@ def test_the_evidence_of_an_answerable_question_is_what_was_told() -> None:
     for case in CASES:
         lines = {cases.line_of(message) for message in case.messages}
         for each in case.asked:
-            assert bool(each.expected) == bool(each.evidence) == (not each.set.endswith(cases.NOTHING)), each
+            assert (
+                bool(each.expected) == bool(each.evidence) == (not each.set.endswith(cases.NOTHING))
+            ), each
             assert set(each.evidence) <= lines
 
 
 def test_fewer_questions_are_the_same_in_every_run() -> None:
     """A limit draws from each set alike."""
-    once, again = ([each.id for case in cases.limited(CASES, 5) for each in case.asked] for _ in range(2))
+    once, again = (
+        [each.id for case in cases.limited(CASES, 5) for each in case.asked] for _ in range(2)
+    )
     assert once == again
     assert len(once) == 5 * len({each.set for case in CASES for each in case.asked})
 
@@ -70,7 +81,9 @@ def test_fewer_questions_are_the_same_in_every_run() -> None:
     ("answer", "form"),
     [("7 May 2023", "7 + may"), ("2022", "2022"), ("in Hawaii", "hawaii"), ("the sunday before 25 May 2023", None), ("", None)],
 )  # fmt: skip
-def test_a_short_published_answer_is_the_words_that_must_be_said(answer: str, form: str | None) -> None:
+def test_a_short_published_answer_is_the_words_that_must_be_said(
+    answer: str, form: str | None
+) -> None:
     """A date needs no year, and what is long or relative is not judged by words."""
     assert cases.short_form(answer) == form
 
@@ -118,17 +131,25 @@ def server() -> Iterator[tuple[str, list[Any]]]:
 def ask(url: str, text: str) -> str:
     """What a chat at this address answers to a text."""
     body = json.dumps({"messages": [{"role": "user", "content": text}]}).encode()
-    with urllib.request.urlopen(urllib.request.Request(f"{url}/api/chat", data=body), timeout=10) as response:
+    with urllib.request.urlopen(
+        urllib.request.Request(f"{url}/api/chat", data=body), timeout=10
+    ) as response:
         return "".join(json.loads(line)["message"]["content"] for line in response)
 
 
-def test_a_request_is_answered_by_the_model_once(server: tuple[str, list[Any]], tmp_path: Path) -> None:
+def test_a_request_is_answered_by_the_model_once(
+    server: tuple[str, list[Any]], tmp_path: Path
+) -> None:
     """The next run reads it from the file, also when a fence has another name; a changed request is asked."""
     url, asked = server
     for _ in range(2):
         with Relay(url, tmp_path / "cache") as relay:
-            assert ask(relay.url, "<memory-qkzvobnmtex>\nA dog.\n</memory-qkzvobnmtex>") == "answer 1"
-            assert ask(relay.url, "<memory-zyxwvutsrqp>\nA dog.\n</memory-zyxwvutsrqp>") == "answer 1"
+            assert (
+                ask(relay.url, "<memory-qkzvobnmtex>\nA dog.\n</memory-qkzvobnmtex>") == "answer 1"
+            )
+            assert (
+                ask(relay.url, "<memory-zyxwvutsrqp>\nA dog.\n</memory-zyxwvutsrqp>") == "answer 1"
+            )
             assert ask(relay.url, "A cat.") == "answer 2"
             exchanges = relay.taken()
             assert [each.prompt_tokens for each in exchanges] == [12, 12, 12]

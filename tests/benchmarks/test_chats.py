@@ -63,7 +63,9 @@ def test_no_chat_of_the_test_half_is_in_the_training_half() -> None:
 def _said(half: str) -> set[str]:
     """What is said, but for remarks that anybody may make, such as "Thanks!", and what is asked."""
     cases = list(chats.chats(half=half))
-    said = {message.content for case in cases for message in case.messages if len(message.content) > 40}
+    said = {
+        message.content for case in cases for message in case.messages if len(message.content) > 40
+    }
     return said | {question.text for case in cases for question in case.questions}
 
 

@@ -20,7 +20,9 @@ def answers(*, right: int, of: int) -> dict[str, Any]:
         "gold": {f"q{n}": {"turn": ["a"], "session": ["s"]} for n in range(of)},
         "kinds": {f"q{n}": "even" if n % 2 == 0 else "odd" for n in range(of)},
         "sessions": {f"q{n}": {"a": "s", "b": "t"} for n in range(of)},
-        "rankings": {"htm": {f"q{n}": [["a"], ["b"]] if n < right else [["b"], ["a"]] for n in range(of)}},
+        "rankings": {
+            "htm": {f"q{n}": [["a"], ["b"]] if n < right else [["b"], ["a"]] for n in range(of)}
+        },
     }
 
 
@@ -39,7 +41,15 @@ def test_a_table_has_both_means_the_difference_and_who_is_better() -> None:
 
 def test_the_same_answers_differ_by_nothing_and_p_says_so() -> None:
     row = ({"mrr": 0.5}, {"mrr": 0.5})
-    assert compared([row] * 20, "mrr") == ["20", "50.0", "50.0", "+0.0 (+0.0 to +0.0)", "0", "0", "1.00"]
+    assert compared([row] * 20, "mrr") == [
+        "20",
+        "50.0",
+        "50.0",
+        "+0.0 (+0.0 to +0.0)",
+        "0",
+        "0",
+        "1.00",
+    ]
 
 
 def test_a_difference_in_every_question_is_hardly_chance() -> None:

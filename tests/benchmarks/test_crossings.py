@@ -14,7 +14,9 @@ from tests.conftest import SETTINGS, Make
 CEILINGS = {"recall": (44, 177), "remember": (30, 130), "context": (22, 94)}
 
 
-@pytest.mark.skipif(os.environ.get("HTM_TEST_USER_WALLS") == "1", reason="signing claims takes more functions")
+@pytest.mark.skipif(
+    os.environ.get("HTM_TEST_USER_WALLS") == "1", reason="signing claims takes more functions"
+)
 def test_no_verb_goes_through_more_files_or_functions_than_it_did(make: Make) -> None:
     settings = SETTINGS.model_copy(update={"worker": "off"})
     with make(embedder=RandomEmbedder(Corpus(100)), settings=settings) as memory:

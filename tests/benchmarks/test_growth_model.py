@@ -32,8 +32,13 @@ MACHINES = st.builds(
 
 
 @given(USERS, st.floats(1, 100), USES, MACHINES)
-def test_more_users_never_need_less(users: float, times: float, use: Use, machines: Machines) -> None:
-    few, many = plan(users, use=use, machines=machines), plan(users * times, use=use, machines=machines)
+def test_more_users_never_need_less(
+    users: float, times: float, use: Use, machines: Machines
+) -> None:
+    few, many = (
+        plan(users, use=use, machines=machines),
+        plan(users * times, use=use, machines=machines),
+    )
     assert many.cells >= few.cells
     assert many.workers >= few.workers
     assert many.memories >= few.memories
@@ -41,7 +46,9 @@ def test_more_users_never_need_less(users: float, times: float, use: Use, machin
 
 
 @given(USERS, USES, MACHINES)
-def test_no_node_is_fuller_or_busier_than_it_may_be(users: float, use: Use, machines: Machines) -> None:
+def test_no_node_is_fuller_or_busier_than_it_may_be(
+    users: float, use: Use, machines: Machines
+) -> None:
     found = plan(users, use=use, machines=machines)
     assert found.utilisation <= machines.utilisation * 1.000001
     assert found.disk_gb <= machines.node_disk_gb * 1.000001
@@ -81,13 +88,17 @@ def test_busier_cores_are_waited_for_longer(one: float, other: float, servers: i
 
 @given(st.floats(0, 0.98), st.integers(1, 63))
 def test_more_cores_that_are_as_busy_are_waited_for_less(utilisation: float, servers: int) -> None:
-    few, many = (waiting_ms(utilisation, servers=each, service_ms=6.0) for each in (servers, servers + 1))
+    few, many = (
+        waiting_ms(utilisation, servers=each, service_ms=6.0) for each in (servers, servers + 1)
+    )
     assert many <= few * 1.000001
 
 
 def test_one_core_waits_as_the_formula_for_one_says() -> None:
     """M/M/1: a share rho waits, and the wait is exponential. Of four cores, a table of Erlang's formula C has 0.509 at 0.75."""
-    assert waiting_ms(0.5, servers=1, service_ms=10.0) == pytest.approx(10 / 0.5 * math.log(0.5 / 0.05))
+    assert waiting_ms(0.5, servers=1, service_ms=10.0) == pytest.approx(
+        10 / 0.5 * math.log(0.5 / 0.05)
+    )
     assert waiting_ms(0.04, servers=1, service_ms=10.0) == 0.0
     assert waiting_ms(0.75, servers=4, service_ms=10.0) == pytest.approx(
         10 / (4 * 0.25) * math.log(0.5094 / 0.05), rel=1e-3

@@ -18,12 +18,19 @@ NEEDED = "pip install -e '.[dev,peers]' installs what this compares with"
 @pytest.fixture
 def installed() -> None:
     """Skips where the extra `peers` is not installed."""
-    for module in ("langchain_postgres", "llama_index.vector_stores.postgres", "langgraph.store.postgres"):
+    for module in (
+        "langchain_postgres",
+        "llama_index.vector_stores.postgres",
+        "langgraph.store.postgres",
+    ):
         pytest.importorskip(module, reason=NEEDED)
 
 
 def test_each_system_is_filled_asked_and_compared_on_one_server(
-    installed: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    installed: None,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
 ) -> None:
     out = tmp_path / "out.json"
     monkeypatch.setattr(sys, "argv", ["peers", "--rows", "300", "--calls", "3", "--out", str(out)])
@@ -37,7 +44,9 @@ def test_each_system_is_filled_asked_and_compared_on_one_server(
     [size] = json.loads(out.read_text())["sizes"].values()
     for name, each in size.items():
         assert len(each["milliseconds"]["dense"]) == 3, name
-        assert min(each["recall"]["dense"]) >= (1 if name == HTM else 0.6), name  # others follow an index even here
+        assert min(each["recall"]["dense"]) >= (1 if name == HTM else 0.6), (
+            name
+        )  # others follow an index even here
         assert bool(each["milliseconds"]["hybrid"]) == (name != "LangGraph PostgresStore")
 
 

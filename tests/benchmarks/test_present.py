@@ -6,7 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.present.dialogues import CONSTANT, PAST, PRESENT, Dialogue, by_others, made, together, topics, written
+from benchmarks.present.dialogues import (
+    CONSTANT,
+    PAST,
+    PRESENT,
+    Dialogue,
+    by_others,
+    made,
+    together,
+    topics,
+    written,
+)
 from htm_core.text.questions import asks_the_present
 
 
@@ -15,7 +25,9 @@ def dialogues() -> list[Dialogue]:
     return [*written(), *made(count=2)]
 
 
-def test_each_question_is_answered_by_a_message_of_its_kind_that_a_user_said(dialogues: list[Dialogue]) -> None:
+def test_each_question_is_answered_by_a_message_of_its_kind_that_a_user_said(
+    dialogues: list[Dialogue],
+) -> None:
     assert len(dialogues) > 100
     for dialogue in dialogues:
         assert {each.kind for each in dialogue.asked} >= {PRESENT, CONSTANT}
@@ -32,12 +44,17 @@ def test_dialogues_of_other_authors_have_messages_that_answer_and_none_of_the_fi
     assert len(unknown) > 140
     for dialogue in (*known, *unknown):
         for question in dialogue.asked:
-            assert {dialogue.messages[place].role for place in question.gold} == {"user"}, (dialogue.id, question.text)
+            assert {dialogue.messages[place].role for place in question.gold} == {"user"}, (
+                dialogue.id,
+                question.text,
+            )
     said = {tuple(each.content for each in dialogue.messages) for dialogue in known}
     assert not said & {tuple(each.content for each in dialogue.messages) for dialogue in unknown}
 
 
-def test_dialogues_in_one_memory_keep_their_messages_in_order_and_what_answers_their_questions() -> None:
+def test_dialogues_in_one_memory_keep_their_messages_in_order_and_what_answers_their_questions() -> (
+    None
+):
     alone = list(by_others(held_out=True))
     groups = list(together(alone))
     assert sum(len(each.messages) for each in groups) == sum(len(each.messages) for each in alone)
@@ -52,22 +69,34 @@ def test_dialogues_in_one_memory_keep_their_messages_in_order_and_what_answers_t
         topics_in = [name.partition("-")[0] for name in group.id.split("+")]
         assert len(set(topics_in)) == len(topics_in) <= 5
         for question in group.asked:
-            assert (question.text, tuple(sorted(group.messages[place].content for place in question.gold))) in answers
+            assert (
+                question.text,
+                tuple(sorted(group.messages[place].content for place in question.gold)),
+            ) in answers
 
 
 def test_the_present_value_is_said_after_every_former_one(dialogues: list[Dialogue]) -> None:
     for dialogue in dialogues:
-        present, former = ([each.at for each in dialogue.messages if each.mark == mark] for mark in (PRESENT, PAST))
+        present, former = (
+            [each.at for each in dialogue.messages if each.mark == mark] for mark in (PRESENT, PAST)
+        )
         assert max(former) < min(present), dialogue.id
         times = [each.at for each in dialogue.messages]
         assert times == sorted(times), dialogue.id
 
 
-def test_questions_about_the_past_are_told_from_those_about_the_present(dialogues: list[Dialogue]) -> None:
-    kinds = {kind: [each.text for d in dialogues for each in d.asked if each.kind == kind] for kind in (PRESENT, PAST)}
+def test_questions_about_the_past_are_told_from_those_about_the_present(
+    dialogues: list[Dialogue],
+) -> None:
+    kinds = {
+        kind: [each.text for d in dialogues for each in d.asked if each.kind == kind]
+        for kind in (PRESENT, PAST)
+    }
     assert not [text for text in kinds[PAST] if asks_the_present(text)]
     found = [asks_the_present(text) for text in kinds[PRESENT]]
-    assert sum(found) / len(found) > 0.9, "but for how one does something, which asks for advice as well"
+    assert sum(found) / len(found) > 0.9, (
+        "but for how one does something, which asks for advice as well"
+    )
 
 
 def test_dialogues_that_are_made_are_the_same_for_one_seed_and_others_for_another() -> None:

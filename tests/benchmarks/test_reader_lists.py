@@ -48,11 +48,16 @@ def test_nothing_that_is_measured_with_is_trained_on() -> None:
         if len(said["text"]) > 30
     }
     measured = {
-        said["text"] for name in ("near-unseen", "palace-held-out") for row in read(name) for said in row["said"]
+        said["text"]
+        for name in ("near-unseen", "palace-held-out")
+        for row in read(name)
+        for said in row["said"]
     }
     assert not trained & measured
     for kind, text in (("pairs", "older"), ("kinds", "text")):
-        trained, measured = ({row[text] for row in read(f"{kind}-{half}")} for half in ("train", "held-out"))
+        trained, measured = (
+            {row[text] for row in read(f"{kind}-{half}")} for half in ("train", "held-out")
+        )
         assert not {each for each in trained & measured if len(each) > 30}
 
 
@@ -68,7 +73,10 @@ def test_a_small_memory_becomes_a_case_whose_questions_know_the_former_value() -
     assert first.messages[0].at is not None
     assert all(message.at is not None and message.at < first.now for message in first.messages)
     found = [
-        question for case in lists.near("near-a", "near-b") for question in case.questions if question.kind == "present"
+        question
+        for case in lists.near("near-a", "near-b")
+        for question in case.questions
+        if question.kind == "present"
     ]
     assert any(question.gold[lists.FORMERLY] for question in found)
     assert all(question.gold[TURN].isdisjoint(question.gold[lists.FORMERLY]) for question in found)
@@ -79,5 +87,7 @@ def test_each_case_gets_questions_that_nothing_answers_and_always_the_same() -> 
     texts = lists.foreign(trained=True)
     twice = [lists.with_foreign(case, texts) for _ in range(2)]
     assert twice[0].questions == twice[1].questions
-    assert [question.kind for question in twice[0].questions[len(case.questions) :]].count(lists.FOREIGN) >= 2
+    assert [question.kind for question in twice[0].questions[len(case.questions) :]].count(
+        lists.FOREIGN
+    ) >= 2
     assert not set(texts) & set(lists.foreign(trained=False))

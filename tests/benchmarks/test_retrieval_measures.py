@@ -49,7 +49,11 @@ def test_more_hits_never_find_less(gold: set[str], ranking: list[list[str]]) -> 
 
 
 def test_sessions_rank_by_their_best_hit() -> None:
-    assert merged([["a1"], ["b1"], ["a2", "c1"]], {"a1": "a", "a2": "a", "b1": "b", "c1": "c"}) == [["a"], ["b"], ["c"]]
+    assert merged([["a1"], ["b1"], ["a2", "c1"]], {"a1": "a", "a2": "a", "b1": "b", "c1": "c"}) == [
+        ["a"],
+        ["b"],
+        ["c"],
+    ]
 
 
 def test_an_interval_holds_its_mean_and_is_the_same_each_time() -> None:
@@ -78,7 +82,10 @@ def test_conversations_are_read_with_their_odd_evidence(tmp_path: Path) -> None:
     path = tmp_path / "set.json"
     path.write_text(json.dumps([sample]))
     [case] = locomo(path)
-    assert [message.content for message in case.messages] == ["text 1", "text 2 [shares a photo: a kite]"]
+    assert [message.content for message in case.messages] == [
+        "text 1",
+        "text 2 [shares a photo: a kite]",
+    ]
     [question] = case.questions
     assert question.gold == {"turn": {"D1:1", "D1:2"}, "session": {"1"}}
 
@@ -104,7 +111,9 @@ def test_haystacks_are_read_with_their_evidence(tmp_path: Path) -> None:
 def test_a_folder_of_documents_is_read(tmp_path: Path) -> None:
     (tmp_path / "qrels").mkdir()
     (tmp_path / "corpus.jsonl").write_text('{"_id": "d1", "title": "Kites", "text": "They fly."}\n')
-    (tmp_path / "queries.jsonl").write_text('{"_id": "q1", "text": "what flies?"}\n{"_id": "q2", "text": "unjudged"}\n')
+    (tmp_path / "queries.jsonl").write_text(
+        '{"_id": "q1", "text": "what flies?"}\n{"_id": "q2", "text": "unjudged"}\n'
+    )
     (tmp_path / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq1\td1\t2\n")
     [case] = beir(tmp_path)
     assert case.messages[0].content == "Kites\n\nThey fly."

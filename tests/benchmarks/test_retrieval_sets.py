@@ -27,14 +27,28 @@ from benchmarks.retrieval_sets import (
 )
 
 CORPUS = [
-    {"_id": "4983", "title": "Microstructural development of newborn brain", "text": "Alterations…", "metadata": {}},
-    {"_id": "5836", "title": "", "text": "Myelodysplastic syndromes are age-dependent.", "metadata": {}},
+    {
+        "_id": "4983",
+        "title": "Microstructural development of newborn brain",
+        "text": "Alterations…",
+        "metadata": {},
+    },
+    {
+        "_id": "5836",
+        "title": "",
+        "text": "Myelodysplastic syndromes are age-dependent.",
+        "metadata": {},
+    },
     {"_id": "MED-10", "title": "Statins", "text": "", "metadata": {"url": "http://example.org/10"}},
     {"_id": "empty", "title": "", "text": ""},
 ]
 QUERIES = [
     {"_id": "0", "text": "0-dimensional biomaterials show inductive properties.", "metadata": {}},
-    {"_id": "PLAIN-2", "text": "Do statins cause breast cancer?", "metadata": {"url": "http://example.org/2"}},
+    {
+        "_id": "PLAIN-2",
+        "text": "Do statins cause breast cancer?",
+        "metadata": {"url": "http://example.org/2"},
+    },
     {"_id": "7", "text": "asked in another split", "metadata": {}},
 ]
 QRELS = "query-id\tcorpus-id\tscore\n0\t4983\t1\nPLAIN-2\tMED-10\t2\nPLAIN-2\t5836\t1\nPLAIN-2\t4983\t0\n7\t4983\t0\n"
@@ -46,7 +60,10 @@ def folder(tmp_path: Path) -> Path:
         lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
         (tmp_path / f"{name}.jsonl").write_text(lines, encoding="utf-8")
     (tmp_path / "qrels").mkdir()
-    for split, text in (("test", QRELS), ("train", QRELS.replace("\n0\t4983\t1", "") + "7\t5836\t1\n")):
+    for split, text in (
+        ("test", QRELS),
+        ("train", QRELS.replace("\n0\t4983\t1", "") + "7\t5836\t1\n"),
+    ):
         (tmp_path / "qrels" / f"{split}.tsv").write_text(text, encoding="utf-8", newline="")
     return tmp_path
 
@@ -54,18 +71,26 @@ def folder(tmp_path: Path) -> Path:
 def test_documents_questions_and_grades_are_read(folder: Path) -> None:
     [case] = beir(folder)
     assert [message.unit for message in case.messages] == ["4983", "5836", "MED-10", "empty"]
-    assert case.messages[0].content == "Microstructural development of newborn brain\n\nAlterations…"
+    assert (
+        case.messages[0].content == "Microstructural development of newborn brain\n\nAlterations…"
+    )
     assert case.messages[1].content == "Myelodysplastic syndromes are age-dependent."
     assert all(message.content.strip() for message in case.messages)
     first, second = case.questions
     assert (first.id, dict(first.weights)) == ("0", {"4983": 1})
     assert (second.id, dict(second.weights)) == ("PLAIN-2", {"MED-10": 2, "5836": 1})
-    assert (first.gold[DOCUMENT], second.gold[DOCUMENT]) == (frozenset(["4983"]), frozenset(["MED-10", "5836"]))
+    assert (first.gold[DOCUMENT], second.gold[DOCUMENT]) == (
+        frozenset(["4983"]),
+        frozenset(["MED-10", "5836"]),
+    )
 
 
 def test_a_question_without_evidence_in_the_split_is_not_asked(folder: Path) -> None:
     assert [question.id for case in beir(folder) for question in case.questions] == ["0", "PLAIN-2"]
-    assert [question.id for case in beir(folder, "train") for question in case.questions] == ["PLAIN-2", "7"]
+    assert [question.id for case in beir(folder, "train") for question in case.questions] == [
+        "PLAIN-2",
+        "7",
+    ]
 
 
 def test_grades_count_in_the_gain_and_in_its_ideal(folder: Path) -> None:
@@ -86,8 +111,12 @@ def test_grades_count_in_the_gain_and_in_its_ideal(folder: Path) -> None:
 def test_the_ideal_has_ten_places_and_all_of_the_gold() -> None:
     grades = {str(number): 1 + number % 3 for number in range(15)}
     best = sorted(grades, key=lambda unit: -grades[unit])
-    assert isclose(measured(frozenset(grades), [[unit] for unit in best], weights=grades)["ndcg@10"], 1.0)
-    assert measured(frozenset(grades), [[unit] for unit in best[:5]], weights=grades)["ndcg@10"] < 1.0
+    assert isclose(
+        measured(frozenset(grades), [[unit] for unit in best], weights=grades)["ndcg@10"], 1.0
+    )
+    assert (
+        measured(frozenset(grades), [[unit] for unit in best[:5]], weights=grades)["ndcg@10"] < 1.0
+    )
 
 
 def test_a_beam_chat_is_read_with_its_sessions_times_and_nested_evidence(tmp_path: Path) -> None:
@@ -105,7 +134,10 @@ def test_a_beam_chat_is_read_with_its_sessions_times_and_nested_evidence(tmp_pat
     ]  # fmt: skip
     asked = {
         "knowledge_update": [
-            {"question": "Which framework?", "source_chat_ids": {"original_info": [0], "updated_info": [2]}}
+            {
+                "question": "Which framework?",
+                "source_chat_ids": {"original_info": [0], "updated_info": [2]},
+            }
         ],
         "event_ordering": [{"question": "In which order?", "source_chat_ids": [[0, 2], 99]}],
         "abstention": [{"question": "Which database?"}],
@@ -124,7 +156,11 @@ def test_a_beam_chat_is_read_with_its_sessions_times_and_nested_evidence(tmp_pat
         "2024-04-02T00:00",
     ]
     update, order, unknown = case.questions
-    assert (update.kind, update.gold[TURN], update.gold[SESSION]) == ("knowledge update", {"0", "2"}, {"1", "2"})
+    assert (update.kind, update.gold[TURN], update.gold[SESSION]) == (
+        "knowledge update",
+        {"0", "2"},
+        {"1", "2"},
+    )
     assert order.gold[TURN] == {"0", "2"}, "an id that no message has is no evidence"
     assert unknown.gold[TURN] == frozenset()
 
@@ -163,16 +199,26 @@ def test_joined_chats_are_one_of_the_first_two_people_in_the_order_of_time() -> 
         ("Ann2", "Bob", "Good."),
         ("Cleo2", "Bob", "Good."),
     ]
-    assert [question.text for question in long.questions] == ["Where is Ann's boat?", "Where is Ann's boat?"]
+    assert [question.text for question in long.questions] == [
+        "Where is Ann's boat?",
+        "Where is Ann's boat?",
+    ]
     assert long.now == datetime(2026, 2, 2, tzinfo=UTC)
 
 
 def test_half_of_what_asks_nothing_asks_back_and_the_same_in_every_run() -> None:
-    messages = [Message(unit=str(n), content=f"I saw {n} gulls{'?' if n % 5 == 0 else '.'}") for n in range(200)]
+    messages = [
+        Message(unit=str(n), content=f"I saw {n} gulls{'?' if n % 5 == 0 else '.'}")
+        for n in range(200)
+    ]
     case = Case(name="a", messages=messages, questions=[], now=datetime(2026, 1, 1, tzinfo=UTC))
     asking = asking_back(case)
     assert asking == asking_back(case)
-    changed = [(one.content, two.content) for one, two in zip(messages, asking.messages, strict=True) if one != two]
+    changed = [
+        (one.content, two.content)
+        for one, two in zip(messages, asking.messages, strict=True)
+        if one != two
+    ]
     assert 60 < len(changed) < 100
     for before, after in changed:
         assert "?" not in before
@@ -183,7 +229,9 @@ def test_a_shortened_case_keeps_its_evidence_and_so_many_other_sessions() -> Non
     case = Case(
         name="a",
         messages=[Message(unit=f"{n}", content="So.", session=str(n // 2)) for n in range(40)],
-        questions=[Question(id="q", text="When?", kind="fact", gold={SESSION: frozenset(["3", "11"])})],
+        questions=[
+            Question(id="q", text="When?", kind="fact", gold={SESSION: frozenset(["3", "11"])})
+        ],
         now=datetime(2026, 1, 1, tzinfo=UTC),
     )
     short = shortened(case, others=4)

@@ -21,7 +21,8 @@ CASSETTES = Path(__file__).parent
 RECORDING = bool(os.environ.get("HTM_RECORD_CASSETTES"))
 CLOCK = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 needs_a_running_model = pytest.mark.skipif(
-    not os.environ.get("HTM_TEST_OLLAMA"), reason="HTM_TEST_OLLAMA is to be the address of a server of Ollama's API"
+    not os.environ.get("HTM_TEST_OLLAMA"),
+    reason="HTM_TEST_OLLAMA is to be the address of a server of Ollama's API",
 )
 PATIENCE = 300.0  # seconds for an answer, of a model without a GPU
 
@@ -53,7 +54,9 @@ def without_a_host(request: Any) -> Any:
 
 
 def typed_only(response: Any) -> Any:
-    response["headers"] = {name: each for name, each in response["headers"].items() if name.lower() == "content-type"}
+    response["headers"] = {
+        name: each for name, each in response["headers"].items() if name.lower() == "content-type"
+    }
     return response
 
 

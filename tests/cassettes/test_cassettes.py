@@ -13,7 +13,8 @@ from tests.cassettes.ollama import CASSETTES
 TESTS = CASSETTES.parent
 PATHS = sorted(CASSETTES.glob("*/*.yaml"))
 TELLING = re.compile(
-    r"\d{1,3}(\.\d{1,3}){3}|localhost|authorization|api[_-]?key|bearer|user-agent|(?<!ollama)\.local\b", re.I
+    r"\d{1,3}(\.\d{1,3}){3}|localhost|authorization|api[_-]?key|bearer|user-agent|(?<!ollama)\.local\b",
+    re.I,
 )
 
 
@@ -21,7 +22,10 @@ TELLING = re.compile(
 def test_no_cassette_tells_of_a_machine_or_holds_a_key(path: Path) -> None:
     text = path.read_text()
     assert not TELLING.search(text)
-    assert set(re.findall(r"uri: (\S+)", text)) <= {"http://ollama/api/chat", "http://ollama/api/show"}
+    assert set(re.findall(r"uri: (\S+)", text)) <= {
+        "http://ollama/api/chat",
+        "http://ollama/api/show",
+    }
     assert os.uname().nodename not in text
 
 

@@ -33,12 +33,19 @@ class Installation:
         return runtime(self.url, self.settings).database
 
     def memory(self, tenant: str = "acme", robot: str = "atlas", **options: Any) -> Memory:
-        given = {"url": self.url, "tenant": tenant, "embedder": self.embedder, "settings": self.settings} | options
+        given = {
+            "url": self.url,
+            "tenant": tenant,
+            "embedder": self.embedder,
+            "settings": self.settings,
+        } | options
         return Memory(robot, **given)
 
     def another_process(self) -> Settings:
         """Settings with which nothing is shared with the others, as in another process."""
-        return self.settings.model_copy(update={"pool_max": self.settings.pool_max + 1 + uuid.uuid4().int % 1000})
+        return self.settings.model_copy(
+            update={"pool_max": self.settings.pool_max + 1 + uuid.uuid4().int % 1000}
+        )
 
     def schema_of(self, cell: str) -> str:
         return self.settings.schema_ if cell == "home" else f"{self.settings.schema_}_{cell}"
@@ -72,11 +79,18 @@ def new_installation(url: str | None, database_url: str) -> Iterator[Callable[..
 
     def new(**settings: Any) -> Installation:
         chosen = SETTINGS.model_copy(
-            update={"schema_": f"cells_{uuid.uuid4().hex[:8]}", "roles": "htm", "cells": True, "worker": "off"}
+            update={
+                "schema_": f"cells_{uuid.uuid4().hex[:8]}",
+                "roles": "htm",
+                "cells": True,
+                "worker": "off",
+            }
             | settings
         )
         embedder = HashEmbedder(name="cells")
-        made.append(Installation(url, chosen, Cells(url=url, settings=chosen), embedder, database_url))
+        made.append(
+            Installation(url, chosen, Cells(url=url, settings=chosen), embedder, database_url)
+        )
         made[-1].cells.create("b")
         return made[-1]
 
@@ -90,7 +104,9 @@ def new_installation(url: str | None, database_url: str) -> Iterator[Callable[..
             each.write_behind.stop()
             each.database.close()
     with psycopg.connect(database_url, autocommit=True) as connection:
-        schemas = connection.execute("select nspname from pg_namespace where nspname ~ '^cells_'").fetchall()
+        schemas = connection.execute(
+            "select nspname from pg_namespace where nspname ~ '^cells_'"
+        ).fetchall()
         for (name,) in schemas:
             if any(name.startswith(schema) for schema in ours):
                 connection.execute(f'drop schema "{name}" cascade')

@@ -28,13 +28,17 @@ def only(installation: Installation, tenant: str) -> str:
     return found
 
 
-def test_without_cells_nobody_asks_the_directory(url: str | None, database: Database, tenant: str) -> None:
+def test_without_cells_nobody_asks_the_directory(
+    url: str | None, database: Database, tenant: str
+) -> None:
     with database.transaction(tenant) as connection:
         assert connection.execute("select name from cells").fetchall() == [{"name": "home"}]
     assert database.cells() == [database]
     assert database.of(tenant) is database
     with psycopg.connect(database.dsn("htm_root").get_secret_value()) as connection:
-        asked = connection.execute("select count(*) from htm.tenant_cells where tenant = %s", [tenant]).fetchone()
+        asked = connection.execute(
+            "select count(*) from htm.tenant_cells where tenant = %s", [tenant]
+        ).fetchone()
     assert asked == (0,)
 
 
@@ -43,7 +47,9 @@ def test_a_tenant_is_placed_in_a_cell_before_its_first_memory(two: Installation)
     with two.memory("placed") as memory:
         memory.remember("The harbour is closed.")
         assert memory.flush(timeout=30)
-        assert [hit.content for hit in memory.recall("is the harbour open?")] == ["The harbour is closed."]
+        assert [hit.content for hit in memory.recall("is the harbour open?")] == [
+            "The harbour is closed."
+        ]
         assert memory.stats().vectors == 1
     assert only(two, "placed") == "b"
     assert [each.tenant for each in two.cells.tenants("b") if each.tenant == "placed"] == ["placed"]
@@ -68,14 +74,25 @@ def test_new_tenants_begin_in_the_cells_that_take_them_and_others_stay(two: Inst
 
 def test_a_process_that_asks_nobody_is_refused_once_there_are_cells(two: Installation) -> None:
     unaware = two.settings.model_copy(update={"cells": False})
-    with two.memory("acme", settings=unaware) as memory, pytest.raises(InvalidInput, match="HTM_CELLS=1"):
+    with (
+        two.memory("acme", settings=unaware) as memory,
+        pytest.raises(InvalidInput, match="HTM_CELLS=1"),
+    ):
         memory.remember("into the wrong cell")
 
 
-def test_the_first_cell_waits_for_processes_that_would_ask_nobody(url: str | None, database_url: str) -> None:
+def test_the_first_cell_waits_for_processes_that_would_ask_nobody(
+    url: str | None, database_url: str
+) -> None:
     """One that had no connection open meanwhile is refused at its next one."""
     settings = SETTINGS.model_copy(
-        update={"schema_": "cells_unaware", "roles": "htm", "worker": "off", "pool_min": 0, "pool_timeout": 1.0}
+        update={
+            "schema_": "cells_unaware",
+            "roles": "htm",
+            "worker": "off",
+            "pool_min": 0,
+            "pool_timeout": 1.0,
+        }
     )
     unaware = runtime(url, settings).database
     cells = Cells(url=url, settings=settings)
@@ -111,7 +128,9 @@ def test_workers_do_the_jobs_of_all_cells_in_turns_or_of_some(
         do = worker._attempts.do
 
         def noted(batch: Batch, until: Callable[[], bool]) -> int:
-            served.extend({job.tenant for _, claimed in batch for job in claimed if job.kind == "embed"})
+            served.extend(
+                {job.tenant for _, claimed in batch for job in claimed if job.kind == "embed"}
+            )
             return do(batch, until)
 
         monkeypatch.setattr(worker._attempts, "do", noted)
@@ -137,14 +156,22 @@ def test_several_workers_share_the_jobs_of_all_cells_fairly_and_do_none_twice(
     served: list[tuple[str, str]] = []
     noting, together = threading.Lock(), threading.Barrier(3)
     workers = [
-        runtime(two.url, two.another_process().model_copy(update={"worker_batch": batch})).worker for _ in range(3)
+        runtime(two.url, two.another_process().model_copy(update={"worker_batch": batch})).worker
+        for _ in range(3)
     ]
     do = Attempts.do
 
     def noted(self: Attempts, batch: Batch, until: Callable[[], bool]) -> int:
-        if any(self is worker._attempts for worker in workers):  # other tests' workers may be at work in this process
+        if any(
+            self is worker._attempts for worker in workers
+        ):  # other tests' workers may be at work in this process
             with noting:
-                served.extend((job.tenant, str(job.id)) for _, given in batch for job in given if job.kind == "embed")
+                served.extend(
+                    (job.tenant, str(job.id))
+                    for _, given in batch
+                    for job in given
+                    if job.kind == "embed"
+                )
         return do(self, batch, until)
 
     def work(worker: Worker) -> None:
@@ -161,7 +188,9 @@ def test_several_workers_share_the_jobs_of_all_cells_fairly_and_do_none_twice(
             worker.add_embedder(memories["here1"]._engine.embedder)
         workers[0].drain()
         for tenant, memory in memories.items():
-            memory.remember_many([{"content": f"{tenant} said number {number}."} for number in range(count)])
+            memory.remember_many(
+                [{"content": f"{tenant} said number {number}."} for number in range(count)]
+            )
         monkeypatch.setattr(Attempts, "do", noted)
         threads = [threading.Thread(target=work, args=(worker,)) for worker in workers]
         for thread in threads:
@@ -175,7 +204,9 @@ def test_several_workers_share_the_jobs_of_all_cells_fairly_and_do_none_twice(
     assert max(half.values()) - min(half[tenant] for tenant in tenants) <= batch * len(workers)
 
 
-def test_a_cell_that_does_not_answer_keeps_no_other_waiting(two: Installation, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cell_that_does_not_answer_keeps_no_other_waiting(
+    two: Installation, monkeypatch: pytest.MonkeyPatch
+) -> None:
     worker = runtime(two.url, two.another_process()).worker
     [far] = [cell for cell in worker._database.cells() if cell.cell == "b"]
 
@@ -216,7 +247,9 @@ def test_members_of_a_group_share_its_memory_across_a_move(two: Installation) ->
         two.cells.move("team", "b")
         first.remember("after the move")
         assert len(first.working.items) == 2
-        assert {item.id for item in first.working.items} == {item.id for item in second.working.items}
+        assert {item.id for item in first.working.items} == {
+            item.id for item in second.working.items
+        }
         assert one.role == other.role == "active"
         one.leave()
         other.leave()
@@ -242,11 +275,15 @@ def test_tokens_stay_at_home_and_open_the_tenant_wherever_it_is(two: Installatio
     assert tokens.revoke(two.database, "guarded", "laptop", at=datetime.now(UTC))
 
 
-def test_a_hot_cell_is_split_by_moving_its_largest_tenants(new_installation: Callable[..., Installation]) -> None:
+def test_a_hot_cell_is_split_by_moving_its_largest_tenants(
+    new_installation: Callable[..., Installation],
+) -> None:
     hot = new_installation()
     for number, count in enumerate((6, 3, 2, 1)):
         with hot.memory(f"t{number}") as memory:
-            memory.remember_many([{"content": f"Message {each} of {number}."} for each in range(count)])
+            memory.remember_many(
+                [{"content": f"Message {each} of {number}."} for each in range(count)]
+            )
     planned = hot.cells.split("home", "b", dry_run=True)
     assert [(each.tenant, each.rows) for each in planned] == [("t0", 6)]
     assert hot.cells.tenants("b") == []
@@ -259,7 +296,9 @@ def test_a_hot_cell_is_split_by_moving_its_largest_tenants(new_installation: Cal
     assert [each.name for each in hot.cells.list()] == ["home"]
 
 
-def test_cells_behind_the_wall_between_users_have_homes_key(new_installation: Callable[..., Installation]) -> None:
+def test_cells_behind_the_wall_between_users_have_homes_key(
+    new_installation: Callable[..., Installation],
+) -> None:
     walled = new_installation(user_walls=True)
     with walled.memory("acme", user="ann") as ann, walled.memory("acme", user="bob") as bob:
         ann.remember("Ann's passport is blue.")

@@ -16,9 +16,15 @@ from tests.cells.test_moves import Stopped, killed_at
 
 
 @pytest.mark.usefixtures("real_embedder")  # the reader that finds a change needs its files
-def test_everything_of_a_tenant_that_has_moved_is_erased_and_the_audit_tells(two: Installation, tmp_path: Path) -> None:
+def test_everything_of_a_tenant_that_has_moved_is_erased_and_the_audit_tells(
+    two: Installation, tmp_path: Path
+) -> None:
     """It has something in every table, in another cell than home, where its tokens are."""
-    with two.memory("neighbour") as other, two.memory(TENANT, user="ann") as memory, two.memory(TENANT) as everybody:
+    with (
+        two.memory("neighbour") as other,
+        two.memory(TENANT, user="ann") as memory,
+        two.memory(TENANT) as everybody,
+    ):
         other.remember("The neighbour's secret.")
         fill(memory, tmp_path)
         everybody.collection("pages").put([{"id": "one", "content": "A page about harbours."}])
@@ -42,7 +48,9 @@ def test_everything_of_a_tenant_that_has_moved_is_erased_and_the_audit_tells(two
 
 
 @pytest.mark.parametrize("step", ["copied", "switched"])
-def test_a_tenant_whose_move_was_interrupted_is_not_erased_by_halves(two: Installation, step: str) -> None:
+def test_a_tenant_whose_move_was_interrupted_is_not_erased_by_halves(
+    two: Installation, step: str
+) -> None:
     tenant = f"leaving-{step}"
     with two.memory(tenant) as memory:
         memory.remember("Said before.")
@@ -57,7 +65,9 @@ def test_a_tenant_whose_move_was_interrupted_is_not_erased_by_halves(two: Instal
         assert set(two.rows("b", tenant)) == {"audit", "audit_chains"}
 
 
-def test_a_move_that_begins_in_the_middle_of_an_erasure_is_named_and_leaves_nothing(two: Installation) -> None:
+def test_a_move_that_begins_in_the_middle_of_an_erasure_is_named_and_leaves_nothing(
+    two: Installation,
+) -> None:
     with two.memory("crossing") as memory:
         memory.remember("Said before.")
         begun: list[int] = []

@@ -44,7 +44,9 @@ def contents(installation: Installation, tenant: str) -> list[str]:
         return sorted(node.content for node in memory.list(limit=1000))
 
 
-def test_every_table_with_rows_of_tenants_moves_or_is_named_with_a_reason(two: Installation) -> None:
+def test_every_table_with_rows_of_tenants_moves_or_is_named_with_a_reason(
+    two: Installation,
+) -> None:
     with two.database.owner() as connection:
         moved = {table.name for table in moved_tables(connection)}
         rows = connection.execute(
@@ -56,8 +58,14 @@ def test_every_table_with_rows_of_tenants_moves_or_is_named_with_a_reason(two: I
 
 
 @pytest.mark.usefixtures("real_embedder")  # the reader that finds a change needs its files
-def test_everything_of_a_tenant_moves_exactly_and_nothing_is_left_behind(two: Installation, tmp_path: Path) -> None:
-    with two.memory("neighbour") as other, two.memory(TENANT, user="ann") as memory, two.memory(TENANT) as everybody:
+def test_everything_of_a_tenant_moves_exactly_and_nothing_is_left_behind(
+    two: Installation, tmp_path: Path
+) -> None:
+    with (
+        two.memory("neighbour") as other,
+        two.memory(TENANT, user="ann") as memory,
+        two.memory(TENANT) as everybody,
+    ):
         other.remember("The neighbour's secret.")
         fill(memory, tmp_path)
         everybody.collection("pages").put([{"id": "one", "content": "A page about harbours."}])
@@ -76,7 +84,9 @@ def test_everything_of_a_tenant_moves_exactly_and_nothing_is_left_behind(two: In
         assert memory.verify_audit().ok
         assert memory.recall("when does the ferry leave", mode="text")
         assert [hit.item.id for hit in everybody.collection("pages").query("harbours")] == ["one"]
-        assert not [hit for hit in everybody.recall("secret", mode="text") if "neighbour" in hit.content]
+        assert not [
+            hit for hit in everybody.recall("secret", mode="text") if "neighbour" in hit.content
+        ]
 
 
 def test_writers_and_readers_notice_nothing_of_moves(two: Installation) -> None:
@@ -95,7 +105,9 @@ def test_writers_and_readers_notice_nothing_of_moves(two: Installation) -> None:
                     acknowledged.append(text)
                     count += 1
                     found = memory.recall(text, mode="text", limit=1, hold=False)
-                    assert [hit.content for hit in found] == [text], "what was just written is found"
+                    assert [hit.content for hit in found] == [text], (
+                        "what was just written is found"
+                    )
         except BaseException as error:
             failed.append(error)
 
@@ -113,7 +125,9 @@ def test_writers_and_readers_notice_nothing_of_moves(two: Installation) -> None:
 
 
 @pytest.mark.parametrize("name", STEPS)
-def test_a_move_that_was_interrupted_loses_nothing_and_goes_on(two: Installation, name: str) -> None:
+def test_a_move_that_was_interrupted_loses_nothing_and_goes_on(
+    two: Installation, name: str
+) -> None:
     """Until the switch the tenant works where it was, after it in the target; the same command ends the move."""
     tenant = f"killed-{name}"
     with two.memory(tenant) as memory:
@@ -141,13 +155,17 @@ def test_a_move_that_was_interrupted_loses_nothing_and_goes_on(two: Installation
     assert two.cells.where(tenant) == "b"
 
 
-def test_a_split_that_was_interrupted_goes_on_with_the_tenant_that_was_under_way(two: Installation) -> None:
+def test_a_split_that_was_interrupted_goes_on_with_the_tenant_that_was_under_way(
+    two: Installation,
+) -> None:
     """Whatever the sizes are by then: the copy of that tenant is in the other cell already."""
     two.cells.create("hot")
     for number, count in enumerate((30, 20, 10, 5)):
         two.cells.place(f"large{number}", "hot")
         with two.memory(f"large{number}") as memory:
-            memory.remember_many([{"content": f"Said as number {turn} by {number}."} for turn in range(count)])
+            memory.remember_many(
+                [{"content": f"Said as number {turn} by {number}."} for turn in range(count)]
+            )
     two.cells.create("cool")
     [first, *_] = two.cells.split("hot", "cool", dry_run=True)
     with pytest.raises(Stopped):
@@ -204,8 +222,13 @@ def test_a_copy_that_differs_is_made_anew_and_never_switched_to(
         assert contents(two, "differs") == ["one", "two"]
 
 
-def test_another_process_finds_the_tenant_right_after_a_move_and_never_in_the_old_cell(two: Installation) -> None:
-    with two.memory("known") as memory, two.memory("known", settings=two.another_process()) as elsewhere:
+def test_another_process_finds_the_tenant_right_after_a_move_and_never_in_the_old_cell(
+    two: Installation,
+) -> None:
+    with (
+        two.memory("known") as memory,
+        two.memory("known", settings=two.another_process()) as elsewhere,
+    ):
         memory.remember("before")
         assert len(elsewhere.list()) == 1
         two.cells.move("known", "b")
@@ -216,7 +239,9 @@ def test_another_process_finds_the_tenant_right_after_a_move_and_never_in_the_ol
         assert "nodes" not in two.rows("b", "known")
 
 
-def test_a_transaction_that_holds_the_fence_open_delays_the_switch_and_loses_nothing(two: Installation) -> None:
+def test_a_transaction_that_holds_the_fence_open_delays_the_switch_and_loses_nothing(
+    two: Installation,
+) -> None:
     moved: list[TenantMove] = []
     with two.memory("slow") as memory:
         memory.remember("one")

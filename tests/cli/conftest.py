@@ -36,7 +36,9 @@ class Answer:
     @property
     def json(self) -> Any:
         """Its one JSON document; a command that printed none says why on stderr."""
-        assert self.out.strip(), f"expected JSON on stdout, got nothing: exit code {self.code}, stderr: {self.err}"
+        assert self.out.strip(), (
+            f"expected JSON on stdout, got nothing: exit code {self.code}, stderr: {self.err}"
+        )
         return json.loads(self.out)
 
 
@@ -63,7 +65,9 @@ def models(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, HashEmbedder]]
     made: dict[str, HashEmbedder] = {}
 
     def stand_in(spec: str | None) -> CheckedEmbedder:
-        name = (spec or "hash").removeprefix("HashEmbedder:")  # the name that is stored with its vectors
+        name = (spec or "hash").removeprefix(
+            "HashEmbedder:"
+        )  # the name that is stored with its vectors
         return resolve(made.setdefault(name, HashEmbedder(name=name)))
 
     monkeypatch.setattr(options, "resolve", stand_in)
@@ -109,7 +113,9 @@ def process(environment: None) -> Htm:
 
 
 @pytest.fixture
-def main(environment: None, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Htm:
+def main(
+    environment: None, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Htm:
     """Runs the whole program in this process, as a process of its own would, without any model to be had.
 
     For what is refused: the half second that another interpreter needs for its imports is spared.
@@ -119,7 +125,9 @@ def main(environment: None, monkeypatch: pytest.MonkeyPatch, capfd: pytest.Captu
     monkeypatch.setenv("HTM_MODEL_FETCH", "off")
 
     def run(*arguments: object, input: str | None = None) -> Answer:
-        assert input is None, "expected a command that reads nothing; a process of its own has an input"
+        assert input is None, (
+            "expected a command that reads nothing; a process of its own has an input"
+        )
         thresholds = gc.get_threshold()
         capfd.readouterr()
         with monkeypatch.context() as patch:
@@ -136,5 +144,9 @@ def main(environment: None, monkeypatch: pytest.MonkeyPatch, capfd: pytest.Captu
 
 def bare() -> dict[str, str]:
     """The environment of a process for which the embedded model is out of reach."""
-    hidden = {name: value for name, value in os.environ.items() if name not in ("HTM_MODEL_DIR", "HTM_DEBUG")}
+    hidden = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in ("HTM_MODEL_DIR", "HTM_DEBUG")
+    }
     return {**hidden, "HTM_MODEL_FETCH": "off", "PYTHONPATH": str(ROOT)}

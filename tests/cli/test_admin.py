@@ -26,7 +26,10 @@ def test_a_worker_of_several_models_does_the_jobs_of_each(htm: Htm, tenant: str)
     htm("remember", "Two.", "--no-wait", "--embedder", "second", "--tenant", f"{tenant}-b")
     htm("worker", "--once", "--embedder", "first", "--embedder", "second")
     assert htm("stats", "--embedder", "first", "--json").json["vectors"] == 1
-    assert htm("stats", "--embedder", "second", "--tenant", f"{tenant}-b", "--json").json["vectors"] == 1
+    assert (
+        htm("stats", "--embedder", "second", "--tenant", f"{tenant}-b", "--json").json["vectors"]
+        == 1
+    )
 
 
 def test_reembed_changes_the_model_and_names_both(htm: Htm) -> None:
@@ -56,9 +59,13 @@ def test_migrate_names_what_it_applied_or_says_that_nothing_is_due(htm: Htm) -> 
     assert "up to date" in htm("migrate").out
 
 
-def test_migrate_builds_the_indexes_that_are_due_and_names_them(htm: Htm, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_migrate_builds_the_indexes_that_are_due_and_names_them(
+    htm: Htm, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What is due, other tests see to: here an index for each few vectors would be in the way of others."""
-    monkeypatch.setattr(indexes, "build_due", lambda database: [f"vectors_hnsw_{len(database.settings.schema_)}"])
+    monkeypatch.setattr(
+        indexes, "build_due", lambda database: [f"vectors_hnsw_{len(database.settings.schema_)}"]
+    )
     assert htm("migrate", "--json").json["indexes"] == ["vectors_hnsw_3"]
     assert "built vectors_hnsw_3" in htm("migrate").out
 
@@ -112,7 +119,12 @@ def test_setup_fetches_what_is_missing_and_says_where_it_is(
     monkeypatch.setattr(weights, "fetch", fetch)
     told = htm("setup", "--json").json
     tokenizer = told.pop("tokenizer")
-    assert told == {"model": "all-MiniLM-L6-v2", "folder": str(tmp_path), "bytes": 5, "fetched": True}
+    assert told == {
+        "model": "all-MiniLM-L6-v2",
+        "folder": str(tmp_path),
+        "bytes": 5,
+        "fetched": True,
+    }
     assert set(tokenizer) == {"name", "folder", "fetched"}
     assert htm("setup", "--json").json["fetched"] is False
     assert "htm demo" in htm("setup").out
@@ -129,7 +141,11 @@ def test_setup_without_a_network_for_the_vocabulary_says_that_tokens_are_estimat
     assert done.code == 0
     assert "estimate" in done.out
     assert "Tokens will be estimated" in done.err
-    assert htm("setup", "--json").json["tokenizer"] == {"name": "estimate", "folder": None, "fetched": False}
+    assert htm("setup", "--json").json["tokenizer"] == {
+        "name": "estimate",
+        "folder": None,
+        "fetched": False,
+    }
 
 
 def test_setup_without_a_network_exits_with_1_and_says_what_to_run(

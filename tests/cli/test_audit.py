@@ -13,7 +13,11 @@ def test_what_was_erased_is_listed_and_verified(htm: Htm, database: Database, te
     htm("remember", "The door code is lily.", "--key", "door", "--no-wait")
     erased = htm("erase", "--key", "door", "--yes", "--json").json
     [entry] = htm("audit", "--json").json
-    assert (entry["id"], entry["digest"], entry["kind"]) == (erased["receipt"], erased["digest"], "erase")
+    assert (entry["id"], entry["digest"], entry["kind"]) == (
+        erased["receipt"],
+        erased["digest"],
+        "erase",
+    )
     assert htm("audit", "--key", "door", "--json").json == [entry]
     assert htm("audit", "--user", "door", "--json").json == []
     assert "erase" in htm("audit").out
@@ -36,10 +40,13 @@ def test_digests_are_for_verifying(htm: Htm) -> None:
     assert htm("audit", "list", "0" * 64).code == 2
 
 
-def test_commands_redact_where_the_environment_says_so(htm: Htm, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_commands_redact_where_the_environment_says_so(
+    htm: Htm, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("HTM_REDACTOR", "default")
     assert (
-        htm("remember", "pay by 4111 1111 1111 1111", "--no-wait", "--json").json["content"] == "pay by [redacted:card]"
+        htm("remember", "pay by 4111 1111 1111 1111", "--no-wait", "--json").json["content"]
+        == "pay by [redacted:card]"
     )
     monkeypatch.setenv("HTM_REDACTOR", "on")
     refused = htm("remember", "x", "--no-wait")
@@ -47,7 +54,9 @@ def test_commands_redact_where_the_environment_says_so(htm: Htm, monkeypatch: py
     assert "HTM_REDACTOR" in refused.err
 
 
-def test_a_whole_tenant_is_erased_by_its_name_alone(htm: Htm, database: Database, tenant: str) -> None:
+def test_a_whole_tenant_is_erased_by_its_name_alone(
+    htm: Htm, database: Database, tenant: str
+) -> None:
     assert htm("remember", "The door code is 4711.", "--user", "ann").code == 0
     for refused in (("--whole-tenant", tenant), ("--whole-tenant", tenant, "--user", "ann", "--yes"),
                     ("--whole-tenant", "another", "--yes"), ("--yes",)):  # fmt: skip

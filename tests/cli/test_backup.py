@@ -27,7 +27,9 @@ def test_a_backup_goes_to_stdout_alone(htm: Htm) -> None:
     assert "Biscuit" in out
 
 
-def test_a_backup_of_one_user_is_refused_since_it_would_have_all_of_them(htm: Htm, tmp_path: Path) -> None:
+def test_a_backup_of_one_user_is_refused_since_it_would_have_all_of_them(
+    htm: Htm, tmp_path: Path
+) -> None:
     file = tmp_path / "ann.jsonl"
     for option in (("--user", "ann"), ("--session", "monday")):
         answer = htm("export", file, *option)

@@ -41,14 +41,21 @@ def test_cells_are_made_filled_listed_split_and_dropped(
         assert apart("cells", "move", tenant, "home", "--json").json["rows"]["nodes"] == 1
         assert apart("cells", "drop", "b", "--json").json == {"dropped": "b"}
         assert "up to date" in apart("migrate").out
-        assert apart("migrate", "--quantization", "binary", "--json").json["quantization"] == "binary"
+        assert (
+            apart("migrate", "--quantization", "binary", "--json").json["quantization"] == "binary"
+        )
         partitioned = apart("migrate", "--partitions", "2", "--cell", "c")
         assert partitioned.code == 0
         assert "has 2 partitions" in partitioned.out
         both = apart("migrate", "--partitions", "2")
         assert "partitions now in each of home, c" in both.out
-        assert "--cell with names of cells, got x" in apart("migrate", "--partitions", "2", "--cell", "x").err
-        checked = {each["about"]: each["says"] for each in apart("doctor", "--json").json["findings"]}
+        assert (
+            "--cell with names of cells, got x"
+            in apart("migrate", "--partitions", "2", "--cell", "x").err
+        )
+        checked = {
+            each["about"]: each["says"] for each in apart("doctor", "--json").json["findings"]
+        }
         assert checked["cells"] == "home, c"
         monkeypatch.setenv("HTM_CELLS", "0")
         refused = apart("recall", "harbour")
@@ -56,7 +63,9 @@ def test_cells_are_made_filled_listed_split_and_dropped(
         assert "HTM_CELLS=1" in refused.err
     finally:
         for each in list(_runtimes.values()):
-            if "htm_empty_" in str(each.database.address.url and each.database.address.url.get_secret_value()):
+            if "htm_empty_" in str(
+                each.database.address.url and each.database.address.url.get_secret_value()
+            ):
                 each.database.close()
 
 

@@ -6,7 +6,10 @@ import pytest
 
 from tests.cli.conftest import Htm
 
-OLDER, NEWER = "We deploy the shop with Jenkins.", "We switched the shop from Jenkins to GitHub Actions."
+OLDER, NEWER = (
+    "We deploy the shop with Jenkins.",
+    "We switched the shop from Jenkins to GitHub Actions.",
+)
 
 
 @pytest.mark.usefixtures("real_embedder")
@@ -17,7 +20,10 @@ def test_changes_are_listed_undone_confirmed_and_audited(htm: Htm) -> None:
     [change] = htm("changes", "--json").json
     assert (change["older"]["content"], change["newer"]["content"]) == (OLDER, NEWER)
     assert "Jenkins" in htm("changes").out
-    assert htm("changes", "undo", change["id"], "--reason", "both", "--json").json[0]["state"] == "undone"
+    assert (
+        htm("changes", "undo", change["id"], "--reason", "both", "--json").json[0]["state"]
+        == "undone"
+    )
     assert htm("changes", "confirm", change["id"], "--json").json[0]["state"] == "confirmed"
     assert [row["action"] for row in htm("changes", "audit", change["id"], "--json").json] == [
         "made",
@@ -25,7 +31,9 @@ def test_changes_are_listed_undone_confirmed_and_audited(htm: Htm) -> None:
         "confirmed",
     ]
     assert "both" in htm("changes", "audit", change["id"]).out
-    assert htm("changes", "list", change["newer"]["node_id"], "--json").json[0]["id"] == change["id"]
+    assert (
+        htm("changes", "list", change["newer"]["node_id"], "--json").json[0]["id"] == change["id"]
+    )
 
 
 def test_an_id_is_needed_for_what_changes_something(htm: Htm) -> None:

@@ -58,12 +58,16 @@ def ann(make: Make) -> Iterator[Memory]:
         yield memory
 
 
-def test_what_is_said_in_one_session_is_recalled_in_another_and_shown_with_its_id(chat: Htm, ann: Memory) -> None:
+def test_what_is_said_in_one_session_is_recalled_in_another_and_shown_with_its_id(
+    chat: Htm, ann: Memory
+) -> None:
     assert chat(FACT).out.strip() == NOTED
     asked = chat(input=f"{QUESTION}\n")
     assert f"- {FACT}" in asked.out
     [node] = [each for each in ann.list() if each.content == FACT]
-    assert re.search(rf"^  {node.id[:8]}  \d{{4}}-\d\d-\d\d +\d+%  {re.escape(FACT)}$", asked.err, re.M)
+    assert re.search(
+        rf"^  {node.id[:8]}  \d{{4}}-\d\d-\d\d +\d+%  {re.escape(FACT)}$", asked.err, re.M
+    )
 
 
 def test_one_message_with_json_is_one_document_that_says_what_was_recalled(chat: Htm) -> None:
@@ -80,14 +84,26 @@ def test_the_stand_in_says_that_it_is_one_and_answers_with_quotations_only(chat:
     assert "stand-in" in NOTED
     assert "stand-in" in NOTHING
     assert answer_from([HumanMessage("Where did I park?")]) == NOTHING
-    window = [HumanMessage("I parked in Elm Street."), AIMessage(NOTED), HumanMessage("Where have I parked?")]
-    assert answer_from(window).splitlines()[1:] == ["- I parked in Elm Street. (in this conversation)"]
+    window = [
+        HumanMessage("I parked in Elm Street."),
+        AIMessage(NOTED),
+        HumanMessage("Where have I parked?"),
+    ]
+    assert answer_from(window).splitlines()[1:] == [
+        "- I parked in Elm Street. (in this conversation)"
+    ]
 
 
 def test_the_stand_in_quotes_with_a_doubt_what_shares_a_name_with_the_question() -> None:
-    said = [HumanMessage("My sister Clara is allergic to peanuts."), HumanMessage("I like the sea.")]
+    said = [
+        HumanMessage("My sister Clara is allergic to peanuts."),
+        HumanMessage("I like the sea."),
+    ]
     answer = answer_from([*said, HumanMessage("What does Clara avoid eating?")])
-    assert answer.splitlines() == [UNSURE, "- My sister Clara is allergic to peanuts. (in this conversation)"]
+    assert answer.splitlines() == [
+        UNSURE,
+        "- My sister Clara is allergic to peanuts. (in this conversation)",
+    ]
 
 
 def test_what_is_evicted_in_a_turn_is_shown_in_that_turn(chat: Htm) -> None:
@@ -103,7 +119,9 @@ def test_switches_hide_and_show_what_is_recalled_and_why(chat: Htm) -> None:
     chat(FACT)
     hidden = chat(input=f"/recalled\n{QUESTION}\n").err
     assert "recalled 1 of" not in hidden
-    why = chat(input=f"/recalled\n{QUESTION}\n/why\n").err  # switched on again it shows the last answer's
+    why = chat(
+        input=f"/recalled\n{QUESTION}\n/why\n"
+    ).err  # switched on again it shows the last answer's
     assert "recalled 1 of" in why
     assert re.search(r"score 0\.\d\d, .*(meaning|words) #1", why)
 
@@ -116,10 +134,19 @@ def test_why_lists_few_of_what_was_not_quoted_and_counts_the_rest(chat: Htm) -> 
 
 
 def test_what_is_not_quoted_says_why_first_so_that_a_narrow_terminal_does_not_cut_it() -> None:
-    found = {"id": "1f" * 16, "content": "x", "at": None, "who": "user", "relevance": 0.0, "score": 0.1}
+    found = {
+        "id": "1f" * 16,
+        "content": "x",
+        "at": None,
+        "who": "user",
+        "relevance": 0.0,
+        "score": 0.1,
+    }
     other = RecalledMemory(**found, session="monday", vector_rank=1, text_rank=None, shown=False)
     assert "not quoted: too unlikely, or no room" in reasons_of(other, session="tuesday")[:80]
-    assert "not quoted: it is in this conversation anyway" in reasons_of(other, session="monday")[:80]
+    assert (
+        "not quoted: it is in this conversation anyway" in reasons_of(other, session="monday")[:80]
+    )
     assert "not quoted" not in reasons_of(replace(other, shown=True), session="monday")
 
 
@@ -132,7 +159,9 @@ def test_a_chat_without_a_user_says_first_whose_it_is_and_how_other_commands_fin
     assert htm("chat", FACT, "--user", "ann").err.splitlines()[0] == "You are ann."
 
 
-def test_a_memory_is_remembered_and_forgotten_by_the_short_id_that_is_shown(chat: Htm, ann: Memory) -> None:
+def test_a_memory_is_remembered_and_forgotten_by_the_short_id_that_is_shown(
+    chat: Htm, ann: Memory
+) -> None:
     told = chat(input="/remember The key is under the mat.\n").err
     short = re.search(r"([0-9a-f]{8})  remembered", told)
     assert short is not None
@@ -142,11 +171,14 @@ def test_a_memory_is_remembered_and_forgotten_by_the_short_id_that_is_shown(chat
     assert not ann.list()
     refused = chat(input="/forget\n/remember\n/nothing\n/budget many\n/forget ffffffff\n").err
     assert all(
-        each in refused for each in ("/forget ID", "/remember TEXT", "/help lists", "number of tokens", "ffffffff")
+        each in refused
+        for each in ("/forget ID", "/remember TEXT", "/help lists", "number of tokens", "ffffffff")
     )
 
 
-def test_a_session_goes_on_by_its_id_the_beginning_of_it_and_its_title(chat: Htm, make: Make, ann: Memory) -> None:
+def test_a_session_goes_on_by_its_id_the_beginning_of_it_and_its_title(
+    chat: Htm, make: Make, ann: Memory
+) -> None:
     chat(FACT, "--session", "chat-0a1b2c3d")
     chat("The tent is in the cellar.", "--session", "Camping")
     for wanted in ("chat-0a1b2c3d", "0a1b2", "chat-0a1b", FACT, "clara is allergic"):
@@ -182,7 +214,13 @@ def test_what_is_found_in_this_conversation_alone_does_not_look_like_a_failure(c
 def test_a_model_is_shown_what_an_agent_with_the_middleware_is_shown(chat: Htm, model: Any) -> None:
     chat(FACT)
     made = model("Peanuts.", "As I said.")
-    done = chat("--model", "openai:any", "--system", "Be brief.", input=f"{QUESTION}\nAre you sure?\n/budget\n")
+    done = chat(
+        "--model",
+        "openai:any",
+        "--system",
+        "Be brief.",
+        input=f"{QUESTION}\nAre you sure?\n/budget\n",
+    )
     assert done.out.splitlines() == ["Peanuts.", "As I said."]
     first, second = (texts(each) for each in made.seen)
     assert first[0] == "Be brief."
@@ -194,9 +232,13 @@ def test_a_model_is_shown_what_an_agent_with_the_middleware_is_shown(chat: Htm, 
     assert "16,000 tokens at most" in done.err
 
 
-def test_nothing_that_was_said_is_lost_when_the_model_fails(chat: Htm, model: Any, ann: Memory) -> None:
+def test_nothing_that_was_said_is_lost_when_the_model_fails(
+    chat: Htm, model: Any, ann: Memory
+) -> None:
     made = model(ConnectionError("no route to sk-verysecret123"), "You moved to Oslo.")
-    done = chat("--model", "openai:any", "--session", "s", input="I moved to Oslo.\nWhere did I move?\n")
+    done = chat(
+        "--model", "openai:any", "--session", "s", input="I moved to Oslo.\nWhere did I move?\n"
+    )
     assert "The model failed: ConnectionError: no route to (key)." in done.err
     assert "You moved to Oslo." in done.out
     assert [each.content for each in ann.log("s").tail()] == [
@@ -220,7 +262,9 @@ def test_nothing_that_was_said_is_lost_when_the_model_fails(chat: Htm, model: An
         ("psychic:mind", "PROVIDER:MODEL"),
     ],
 )
-def test_a_model_that_cannot_be_made_is_refused_with_what_to_do(chat: Htm, name: str, says: str) -> None:
+def test_a_model_that_cannot_be_made_is_refused_with_what_to_do(
+    chat: Htm, name: str, says: str
+) -> None:
     done = chat("Hello", "--model", name)
     assert (done.code, done.out) == (2, "")
     assert done.err.startswith("htm: expected")
@@ -256,7 +300,11 @@ def test_a_model_of_ollama_answers_and_has_a_window_as_large_as_a_request(
     told = chat("--model", "ollama:stand-in-chat", input=f"{QUESTION}\n/budget 4,000\n{QUESTION}\n")
     assert "peanuts" in told.out
     assert FACT in ollama[1]["messages"][-1]["content"]
-    assert [each["options"]["num_ctx"] for each in ollama] == [20_000, 20_000, 5_000]  # with room for an answer
+    assert [each["options"]["num_ctx"] for each in ollama] == [
+        20_000,
+        20_000,
+        5_000,
+    ]  # with room for an answer
 
 
 def test_an_ollama_without_the_model_or_that_does_not_run_is_said_before_anything_is_asked(
@@ -267,7 +315,10 @@ def test_an_ollama_without_the_model_or_that_does_not_run_is_said_before_anythin
     silent = chat("--model", "ollama:gemma3:1b", input="Hello\n")
     assert (missing.code, silent.code) == (2, 2)
     assert "ollama pull gemma3:1b, or take one that ollama list shows" in missing.err
-    assert "ollama serve (or set OLLAMA_HOST), and fetch the model with: ollama pull gemma3:1b" in silent.err
+    assert (
+        "ollama serve (or set OLLAMA_HOST), and fetch the model with: ollama pull gemma3:1b"
+        in silent.err
+    )
     assert not ollama
     assert not ann.list()
 
@@ -300,7 +351,10 @@ _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
 
 def lines_of(text: str) -> list[str]:
     """What a terminal would show of a text, line by line."""
-    return [line.rpartition("\r")[2] for line in _ESCAPES.sub("", text).replace("\r\n", "\n").split("\n")]
+    return [
+        line.rpartition("\r")[2]
+        for line in _ESCAPES.sub("", text).replace("\r\n", "\n").split("\n")
+    ]
 
 
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="this needs a pseudo-terminal")
@@ -309,9 +363,16 @@ def test_in_a_terminal_answers_stream_and_wrap_ctrl_c_stops_one_and_ctrl_d_leave
 ) -> None:
     import pexpect
 
-    ann.remember("The slowly growing list has " + ", ".join(f"item {n}" for n in range(40)) + ".", role="user")
+    ann.remember(
+        "The slowly growing list has " + ", ".join(f"item {n}" for n in range(40)) + ".",
+        role="user",
+    )
     ann.flush()
-    hidden = {name: value for name, value in bare().items() if name not in ("COLUMNS", "LINES", "NO_COLOR")}
+    hidden = {
+        name: value
+        for name, value in bare().items()
+        if name not in ("COLUMNS", "LINES", "NO_COLOR")
+    }
     with pexpect.spawn(
         sys.executable, ["-c", SLOW, "chat", "--tenant", tenant, "--user", "ann", "--session", "list"],
         cwd=str(ROOT), env={**hidden, "TERM": "xterm"}, encoding="utf-8", timeout=60, dimensions=(24, 80),

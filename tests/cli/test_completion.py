@@ -17,7 +17,20 @@ from htm_core.cli import app, completion
 from htm_core.cli.commands import COMMANDS, command
 from tests.cli.conftest import ROOT, Htm, bare
 
-HOSTILE = ("$(touch pwned)", "a b", "a'b", 'a"b', "`id`", "a;b", "~root", "-rf", "a\\b", "a|b", "a&b", "a\tb")
+HOSTILE = (
+    "$(touch pwned)",
+    "a b",
+    "a'b",
+    'a"b',
+    "`id`",
+    "a;b",
+    "~root",
+    "-rf",
+    "a\\b",
+    "a|b",
+    "a&b",
+    "a\tb",
+)
 WORD = "\\$(touch pwned) `id` ' \" ; | & \x1b[31m"
 # What a new mention is called is not known before.
 NEW = {("remember", "id")}
@@ -77,7 +90,10 @@ def test_each_argument_that_takes_an_id_a_key_a_session_or_a_robot_is_completed(
     for name in COMMANDS:
         for each in command(name).params:
             if each.name in ("session", "robot", "key") or str(each.metavar).strip("[].") in takes:
-                assert each._custom_shell_complete is not None or (name, each.name) in NEW, (name, each.name)
+                assert each._custom_shell_complete is not None or (name, each.name) in NEW, (
+                    name,
+                    each.name,
+                )
 
 
 def test_only_what_the_user_sees_is_completed(htm: Htm, tab: Tab) -> None:
@@ -90,7 +106,17 @@ def test_nothing_is_shown_that_means_something_to_a_shell(htm: Htm, tab: Tab) ->
     """What zsh is given it evaluates; and a word is put into the line as it is, where Enter runs it."""
     for number, name in enumerate(HOSTILE):
         assert (
-            htm("remember", f"{number} {WORD}", "--no-wait", "--key", name, "--session", name, "--robot", name).code
+            htm(
+                "remember",
+                f"{number} {WORD}",
+                "--no-wait",
+                "--key",
+                name,
+                "--session",
+                name,
+                "--robot",
+                name,
+            ).code
             == 0
         )
     htm("remember", WORD, "--no-wait", "--key", "plain", "--session", "plain")
@@ -110,7 +136,10 @@ def test_a_server_that_does_not_answer_is_left_in_time_and_without_a_word(
     monkeypatch.setattr(completion, "SECONDS", 0.3)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         begun = time.monotonic()
-        assert tab(f"show --url postgresql://ann@127.0.0.1:{silent.getsockname()[1]}/x ho").strip() == ""
+        assert (
+            tab(f"show --url postgresql://ann@127.0.0.1:{silent.getsockname()[1]}/x ho").strip()
+            == ""
+        )
         assert time.monotonic() - begun < 5
     assert tab("show --url nonsense ho").strip() == ""
 
@@ -125,7 +154,12 @@ def test_no_server_is_made_and_the_process_ends_at_once(tmp_path: Path) -> None:
         "COMP_CWORD": "2",
     }
     done = subprocess.run(
-        [sys.executable, "-m", "htm_core.cli"], cwd=ROOT, env=env, capture_output=True, text=True, timeout=60
+        [sys.executable, "-m", "htm_core.cli"],
+        cwd=ROOT,
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=60,
     )
     assert (done.returncode, done.stdout.strip(), done.stderr) == (0, "", "")
     assert not os.path.exists(tmp_path / "home")

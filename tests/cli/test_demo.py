@@ -51,7 +51,9 @@ def test_the_sample_goes_in_is_evicted_and_comes_back(told: Told) -> None:
     assert shown["stats"]["working_tokens"] <= shown["stats"]["budget"] == 1_000
     assert shown["evicted"] >= 300
     assert shown["stats"]["pending_jobs"] == 0
-    assert [each["question"] for each in shown["answers"]] == [question.question for question in questions()]
+    assert [each["question"] for each in shown["answers"]] == [
+        question.question for question in questions()
+    ]
     assert all(each["recall"]["hits"] for each in shown["answers"])
     assert 0 < shown["context"]["tokens"] <= 1_000
 
@@ -59,15 +61,26 @@ def test_the_sample_goes_in_is_evicted_and_comes_back(told: Told) -> None:
 def test_the_second_time_nothing_is_imported_twice(htm: Htm, told: Told) -> None:
     first = told.shown
     again = htm("demo", "--json", "--tenant", told.tenant).json
-    assert (again["transcript"]["imported"], again["transcript"]["known"]) == (0, len(conversation()))
-    assert again["evicted"] <= 30  # what the recalled ones took the place of, and nothing of the talk
+    assert (again["transcript"]["imported"], again["transcript"]["known"]) == (
+        0,
+        len(conversation()),
+    )
+    assert (
+        again["evicted"] <= 30
+    )  # what the recalled ones took the place of, and nothing of the talk
     assert again["stats"]["mentions"] == first["stats"]["mentions"]
 
 
-def test_the_inspector_shows_the_sample_by_one_command(htm: Htm, tenant: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(demo, "conversation", lambda: conversation()[:6])  # the whole is imported above
+def test_the_inspector_shows_the_sample_by_one_command(
+    htm: Htm, tenant: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        demo, "conversation", lambda: conversation()[:6]
+    )  # the whole is imported above
     monkeypatch.setattr(ui, "serve", lambda app: None)
-    monkeypatch.setattr(ui, "shutdown", lambda: None)  # the servers are those of the next tests, too
+    monkeypatch.setattr(
+        ui, "shutdown", lambda: None
+    )  # the servers are those of the next tests, too
     links = [htm("ui", "--demo", "--json").json["link"] for _ in range(2)]
     assert all("/ui/enter?key=" in link for link in links)
     shown = htm("stats", "--json").json
@@ -111,12 +124,15 @@ def test_a_model_is_shown_what_is_recalled_and_what_it_says_is_not_remembered(
 def test_ask_keeps_asking_what_was_imported_last(htm: Htm, beginning: None, tmp_path: Path) -> None:
     mine = tmp_path / "mine.txt"
     mine.write_text(
-        "Ada: Where did we put the spare key to the shed?\nBen: It hangs behind the clock in the hall.\n" * 2
+        "Ada: Where did we put the spare key to the shed?\nBen: It hangs behind the clock in the hall.\n"
+        * 2
     )
     htm("demo")
     assert "cashews" in htm("ask", "What is Jonas allergic to, cashews?").out
     shown = htm("demo", mine, "--json").json
-    assert [each["question"] for each in shown["answers"]] == ["Where did we put the spare key to the shed?"] * 2
+    assert [each["question"] for each in shown["answers"]] == [
+        "Where did we put the spare key to the shed?"
+    ] * 2
     answer = htm("ask", "Where is the spare key?", "--json").json
     assert answer["robot"] == "mine.txt"
     assert {hit["content"] for hit in answer["answer"]["recall"]["hits"]} <= {
@@ -126,7 +142,9 @@ def test_ask_keeps_asking_what_was_imported_last(htm: Htm, beginning: None, tmp_
     assert "cashews" in htm("ask", "What is Jonas allergic to, cashews?", "--robot", "sample").out
 
 
-def test_ask_that_finds_nothing_shows_no_context_of_an_earlier_question(htm: Htm, told: Told) -> None:
+def test_ask_that_finds_nothing_shows_no_context_of_an_earlier_question(
+    htm: Htm, told: Told
+) -> None:
     whose = ("--tenant", told.tenant)
     assert "tokens" in htm("ask", "Where is the spare key?", *whose).out
     nothing = htm("ask", "Where is the spare key?", "--timeframe", "1 January 1999", *whose)
@@ -137,9 +155,13 @@ def test_ask_that_finds_nothing_shows_no_context_of_an_earlier_question(htm: Htm
     assert shown.json["context"]["text"] == ""
 
 
-def test_ask_says_when_the_answer_is_from_another_time_than_the_question_says(htm: Htm, told: Told) -> None:
+def test_ask_says_when_the_answer_is_from_another_time_than_the_question_says(
+    htm: Htm, told: Told
+) -> None:
     whose = ("--tenant", told.tenant)
-    told = htm("ask", "What was Jonas allergic to in January 1999, cashews?", "--timeframe", "auto", *whose)
+    told = htm(
+        "ask", "What was Jonas allergic to in January 1999, cashews?", "--timeframe", "auto", *whose
+    )
     assert "Nothing from \u201cin January 1999\u201d answers this" in told.out
     assert "cashews" in told.out
 
@@ -150,7 +172,9 @@ def test_ask_before_anything_was_imported_says_what_to_run(htm: Htm) -> None:
     assert "htm demo" in done.err
 
 
-def test_without_a_model_it_goes_on_with_words_and_says_so(htm: Htm, models: dict[str, HashEmbedder]) -> None:
+def test_without_a_model_it_goes_on_with_words_and_says_so(
+    htm: Htm, models: dict[str, HashEmbedder]
+) -> None:
     apart = ("--embedder", "away-in-the-demo")  # a model that no other test has
     models[apart[1]] = HashEmbedder(name=apart[1])
     models[apart[1]].down = True
@@ -161,7 +185,9 @@ def test_without_a_model_it_goes_on_with_words_and_says_so(htm: Htm, models: dic
     assert "Only words were searched" in htm("demo", "--ask", "Jonas allergic cashews", *apart).out
 
 
-def test_a_transcript_that_cannot_be_read_is_refused_before_anything_else(htm: Htm, tmp_path: Path) -> None:
+def test_a_transcript_that_cannot_be_read_is_refused_before_anything_else(
+    htm: Htm, tmp_path: Path
+) -> None:
     broken = tmp_path / "broken.json"
     broken.write_text(json.dumps({"neither": "nor"}))
     done = htm("demo", broken)

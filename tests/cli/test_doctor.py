@@ -53,7 +53,9 @@ def wrong(found: list[Finding]) -> dict[str, Finding]:
 def test_what_is_well_is_well(owned: str) -> None:
     found = look(owned)
     assert wrong(found) == {}
-    assert {"PostgreSQL", "pgvector", "roles", "schema", "walls", "indexes", "jobs"} <= {each.about for each in found}
+    assert {"PostgreSQL", "pgvector", "roles", "schema", "walls", "indexes", "jobs"} <= {
+        each.about for each in found
+    }
 
 
 def test_a_table_without_its_wall_is_found_with_the_statement_that_puts_it_up(owned: str) -> None:
@@ -74,7 +76,10 @@ def test_a_table_without_a_policy_is_found(owned: str) -> None:
 
 
 def test_an_invalid_index_is_found_with_the_statement_that_rebuilds_it(owned: str) -> None:
-    run(owned, f"update pg_index set indisvalid = false where indexrelid = '{SCHEMA}.nodes_by_time'::regclass")
+    run(
+        owned,
+        f"update pg_index set indisvalid = false where indexrelid = '{SCHEMA}.nodes_by_time'::regclass",
+    )
     finding = wrong(look(owned))["indexes"]
     assert "nodes_by_time" in finding.says
     run(owned, str(finding.mend).partition(";")[0])
@@ -105,7 +110,9 @@ def test_a_schema_that_was_never_made_is_found(database_url: str) -> None:
     assert "htm migrate" in str(wrong(look(database_url, schema="never_made"))["schema"].mend)
 
 
-def test_of_a_schema_of_an_older_version_no_more_is_said_than_that_it_must_be_migrated(owned: str) -> None:
+def test_of_a_schema_of_an_older_version_no_more_is_said_than_that_it_must_be_migrated(
+    owned: str,
+) -> None:
     run(owned, f'drop schema "{SCHEMA}" cascade')
     migrate(owned, schema=SCHEMA, roles=SCHEMA, upto=9)
     try:
@@ -118,10 +125,16 @@ def test_of_a_schema_of_an_older_version_no_more_is_said_than_that_it_must_be_mi
 
 
 def test_of_a_database_of_a_development_version_the_way_out_is_said(owned: str) -> None:
-    run(owned, "create table kept as select * from migrations; update migrations set digest = 'x' where version = 10")
+    run(
+        owned,
+        "create table kept as select * from migrations; update migrations set digest = 'x' where version = 10",
+    )
     finding = wrong(look(owned))["schema"]
     assert "htm export FILE" in finding.says
-    run(owned, "update migrations m set digest = k.digest from kept k where k.version = m.version; drop table kept")
+    run(
+        owned,
+        "update migrations m set digest = k.digest from kept k where k.version = m.version; drop table kept",
+    )
     assert "schema" not in wrong(look(owned))
 
 
@@ -146,7 +159,9 @@ def test_a_login_of_the_two_roles_and_nothing_more_is_well(owned: str, login: st
     assert wrong(look(login, embedded=False)) == {}
 
 
-def test_a_login_without_the_roles_is_found_with_the_grant_that_it_lacks(owned: str, login: str) -> None:
+def test_a_login_without_the_roles_is_found_with_the_grant_that_it_lacks(
+    owned: str, login: str
+) -> None:
     found = wrong(look(login, embedded=False))
     assert f"no member of {APP}" in found["login"].says
     run(owned, str(found["login"].mend))
@@ -186,7 +201,9 @@ def test_memories_that_nobody_owes_a_vector_are_found_and_reembed_mends_it(
     assert looked.code == 1
     assert "no pending job" in about["tenant"]["says"]
     assert htm("reembed", "--embedder", "hash").code == 0
-    assert "tenant" not in {e["about"] for e in htm("doctor", "--json").json["findings"] if e["state"] == "wrong"}
+    assert "tenant" not in {
+        e["about"] for e in htm("doctor", "--json").json["findings"] if e["state"] == "wrong"
+    }
 
 
 def test_another_model_than_the_tenants_is_found(htm: Htm) -> None:
@@ -216,7 +233,11 @@ def test_people_see_what_is_wrong_and_the_command_below(htm: Htm) -> None:
 
 
 def test_an_unreachable_database_is_a_finding_not_an_accident(htm: Htm) -> None:
-    done = htm("doctor", "--url", "postgresql://ines:secret@127.0.0.1:1/x?connect_timeout=2", "--json")
+    done = htm(
+        "doctor", "--url", "postgresql://ines:secret@127.0.0.1:1/x?connect_timeout=2", "--json"
+    )
     assert done.code == 1
-    assert [each["state"] for each in done.json["findings"] if each["about"] == "database"] == ["wrong"]
+    assert [each["state"] for each in done.json["findings"] if each["about"] == "database"] == [
+        "wrong"
+    ]
     assert "secret" not in done.out

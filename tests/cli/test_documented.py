@@ -21,7 +21,10 @@ def section(title: str) -> str:
 
 def options(name: str) -> set[str]:
     return {
-        word for each in COMMANDS[name].params for word in (*each.opts, *each.secondary_opts) if word.startswith("-")
+        word
+        for each in COMMANDS[name].params
+        for word in (*each.opts, *each.secondary_opts)
+        if word.startswith("-")
     }
 
 
@@ -38,13 +41,11 @@ def test_no_command_is_documented_that_does_not_exist() -> None:
 
 @pytest.mark.parametrize("name", sorted(COMMANDS))
 def test_no_option_is_documented_that_does_not_exist(name: str) -> None:
-    assert set(re.findall(r"^\| `(-[\w-]+)`(?:, `(-[\w-]+)`)?", section(f"### htm {name}"), re.M)) <= {
-        (first, second) for first in options(name) for second in {"", *options(name)}
-    }
+    assert set(
+        re.findall(r"^\| `(-[\w-]+)`(?:, `(-[\w-]+)`)?", section(f"### htm {name}"), re.M)
+    ) <= {(first, second) for first in options(name) for second in {"", *options(name)}}
 
 
 def test_the_commands_that_were_promised_are_there() -> None:
-    promised = (
-        "demo ask import remember recall context timeline forget restore purge stats worker reembed migrate doctor"
-    )
+    promised = "demo ask import remember recall context timeline forget restore purge stats worker reembed migrate doctor"
     assert {*promised.split(), "setup"} <= set(COMMANDS)

@@ -11,7 +11,11 @@ import pytest
 
 from tests.cli.conftest import Htm
 
-FACTS = ("Ann moved to Oslo with her boat.", "Bob keeps bees on his boat.", "The port of the service is 8080.")
+FACTS = (
+    "Ann moved to Oslo with her boat.",
+    "Bob keeps bees on his boat.",
+    "The port of the service is 8080.",
+)
 
 
 @pytest.fixture
@@ -25,16 +29,32 @@ def questions(folder: Path, *rows: dict[str, Any]) -> Path:
     return file
 
 
-def test_figures_are_given_for_all_questions_and_for_each_kind(htm: Htm, told: list[str], tmp_path: Path) -> None:
+def test_figures_are_given_for_all_questions_and_for_each_kind(
+    htm: Htm, told: list[str], tmp_path: Path
+) -> None:
     file = questions(
         tmp_path,
         {"question": "Who moved to Oslo?", "expected": ["ann  MOVED to oslo"], "kind": "people"},
         {"question": "Which port has the service?", "expected": [told[2]], "kind": "numbers"},
-        {"question": "Who keeps bees, and who moved?", "expected": ["bees", "Oslo"], "kind": "people"},
+        {
+            "question": "Who keeps bees, and who moved?",
+            "expected": ["bees", "Oslo"],
+            "kind": "people",
+        },
     )
     done = htm("evaluate", file)
     assert done.code == 0
-    for part in ("kind", "any@1", "fraction@10", "mrr", "ndcg@10", "all", "people", "numbers", "100.0"):
+    for part in (
+        "kind",
+        "any@1",
+        "fraction@10",
+        "mrr",
+        "ndcg@10",
+        "all",
+        "people",
+        "numbers",
+        "100.0",
+    ):
         assert part in done.out
     found = htm("evaluate", file, "--json").json
     assert found["means"]["search"]["all"]["questions"] == 3
@@ -67,10 +87,13 @@ def test_what_stands_deeper_than_a_long_answer_is_said_to_be_stored(
     htm: Htm, told: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("htm_core.prompt.evaluate.DEPTH", 1)
-    file = questions(tmp_path, {"question": "Who moved to Oslo with a boat?", "expected": ["bees", told[2]]})
+    file = questions(
+        tmp_path, {"question": "Who moved to Oslo with a boat?", "expected": ["bees", told[2]]}
+    )
     found = htm("evaluate", file, "--limit", "1", "--json").json
     assert all(
-        "it is stored, but not among the first 1" in each["why"] for each in found["questions"]["search"][0]["misses"]
+        "it is stored, but not among the first 1" in each["why"]
+        for each in found["questions"]["search"][0]["misses"]
     )
 
 
@@ -91,7 +114,14 @@ def test_with_a_reranker_of_ones_own_both_are_shown_and_compared(
         {"question": "Who moved to Oslo with a boat?", "expected": ["Oslo"]},
     )
     done = htm(
-        "evaluate", file, "--reranker", "my_rerankers:models.rate", "--expander", "my_rerankers:expand", "--limit", "1"
+        "evaluate",
+        file,
+        "--reranker",
+        "my_rerankers:models.rate",
+        "--expander",
+        "my_rerankers:expand",
+        "--limit",
+        "1",
     )
     shown = " ".join(done.out.split())
     assert "with plugs" in shown
@@ -121,7 +151,9 @@ def test_a_file_without_questions_is_an_error_that_says_why(
     assert says in done.err
 
 
-@pytest.mark.parametrize("spec", ["nothing", ":x", "json:", "no_such_module_at_all:x", "json:no_such_name"])
+@pytest.mark.parametrize(
+    "spec", ["nothing", ":x", "json:", "no_such_module_at_all:x", "json:no_such_name"]
+)
 def test_a_model_that_cannot_be_found_is_an_error(htm: Htm, tmp_path: Path, spec: str) -> None:
     file = questions(tmp_path, {"question": "q", "expected": ["x"]})
     done = htm("evaluate", file, "--reranker", spec)

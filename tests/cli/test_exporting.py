@@ -28,7 +28,9 @@ def said(htm: Htm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]
     return [f"Turn {n}." for n in range(7)]
 
 
-def test_json_lines_have_every_turn_in_order_and_are_imported_again(htm: Htm, said: list[str], tmp_path: Path) -> None:
+def test_json_lines_have_every_turn_in_order_and_are_imported_again(
+    htm: Htm, said: list[str], tmp_path: Path
+) -> None:
     file = tmp_path / "out.jsonl"
     assert htm("export", file, "--format", "jsonl", "--json").json["mentions"] == 7
     records = [json.loads(line) for line in file.read_text().splitlines()]
@@ -42,7 +44,9 @@ def test_json_lines_have_every_turn_in_order_and_are_imported_again(htm: Htm, sa
     assert htm("export", "-", "--format", "jsonl", "--session", "../july").out.count("\n") == 2
 
 
-def test_markdown_has_a_file_for_each_session_within_the_folder(htm: Htm, said: list[str], tmp_path: Path) -> None:
+def test_markdown_has_a_file_for_each_session_within_the_folder(
+    htm: Htm, said: list[str], tmp_path: Path
+) -> None:
     folder = tmp_path / "notes"
     htm("export", folder, "--format", "markdown")
     assert sorted(each.name for each in folder.iterdir()) == ["June.md", "july.md"]
@@ -65,7 +69,12 @@ def test_a_parquet_table_is_imported_again(htm: Htm, said: list[str], tmp_path: 
     assert (first["content"], first["name"], first["at"][:10]) == ("Turn 0.", "Ines", "2026-06-01")
 
 
-def test_what_cannot_be_written_is_refused_and_leaves_no_draft(htm: Htm, said: list[str], tmp_path: Path) -> None:
-    assert "a file that can be written" in htm("export", tmp_path / "nowhere" / "a.jsonl", "--format", "jsonl").err
+def test_what_cannot_be_written_is_refused_and_leaves_no_draft(
+    htm: Htm, said: list[str], tmp_path: Path
+) -> None:
+    assert (
+        "a file that can be written"
+        in htm("export", tmp_path / "nowhere" / "a.jsonl", "--format", "jsonl").err
+    )
     assert htm("export", "-", "--format", "parquet").code == 2
     assert [each.name for each in tmp_path.iterdir()] == ["talk.jsonl"]

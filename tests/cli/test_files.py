@@ -26,7 +26,9 @@ def test_a_folder_is_loaded_kept_in_step_and_unloaded(htm: Htm, tmp_path: Path) 
 def test_a_broken_file_is_named_with_the_reason_and_the_exit_code_says_so(
     htm: Htm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("COLUMNS", "400")  # the folder's path is long, and no word of the reason is to be broken
+    monkeypatch.setenv(
+        "COLUMNS", "400"
+    )  # the folder's path is long, and no word of the reason is to be broken
     (tmp_path / "broken.md").write_bytes(b"\xff\xfe")
     (tmp_path / "sound.md").write_text("Sound.")
     answer = htm("load", tmp_path)
@@ -35,7 +37,9 @@ def test_a_broken_file_is_named_with_the_reason_and_the_exit_code_says_so(
     assert htm("recall", "sound").code == 0
 
 
-def test_a_folder_without_such_files_and_a_path_that_is_not_there_say_so(htm: Htm, tmp_path: Path) -> None:
+def test_a_folder_without_such_files_and_a_path_that_is_not_there_say_so(
+    htm: Htm, tmp_path: Path
+) -> None:
     assert htm("load", tmp_path).code == 3
     gone = htm("load", tmp_path / "nowhere")
     assert gone.code == 1 or "not there" in gone.err

@@ -14,14 +14,25 @@ from htm_core.cli import hook as hook_module
 from htm_core.cli.options import CommonOptions
 from tests.cli.conftest import Htm
 from tests.conftest import Make
-from tests.rules.test_conversation_trees import START, chatgpt, claude, claude_code, event, line, minute, said
+from tests.rules.test_conversation_trees import (
+    START,
+    chatgpt,
+    claude,
+    claude_code,
+    event,
+    line,
+    minute,
+    said,
+)
 
 # The second message of the user was edited: 2 and its answer 3 became 4 and 5.
 OLDER: list[int | None] = [None, 0, 1, 2]
 NEWER: list[int | None] = [None, 0, 1, 2, 1, 4]
 
 
-def exported(file: Path, kind: str, parents: list[int | None], *, current: str | None = None) -> Path:
+def exported(
+    file: Path, kind: str, parents: list[int | None], *, current: str | None = None
+) -> Path:
     if kind == "chatgpt":
         file.write_text(json.dumps([chatgpt(parents, current=current or f"n{len(parents) - 1}")]))
     elif kind == "claude":
@@ -45,7 +56,10 @@ def report(htm: Htm, *given: object) -> dict[str, Any]:
 def test_a_newer_file_takes_back_what_was_edited_away_and_an_older_one_after_it_changes_nothing(
     htm: Htm, tmp_path: Path, kind: str
 ) -> None:
-    old, new = exported(tmp_path / "old.json", kind, OLDER), exported(tmp_path / "new.json", kind, NEWER)
+    old, new = (
+        exported(tmp_path / "old.json", kind, OLDER),
+        exported(tmp_path / "new.json", kind, NEWER),
+    )
     now = [f"Words {n}." for n in (0, 1, 4, 5)]
     assert report(htm, old, "--format", kind)["imported"] == 4
     dry = report(htm, new, "--format", kind, "--dry-run")
@@ -62,7 +76,9 @@ def test_a_newer_file_takes_back_what_was_edited_away_and_an_older_one_after_it_
 
 
 @pytest.mark.parametrize("kind", ["chatgpt", "claude", "claude-code"])
-def test_an_older_file_that_comes_after_a_newer_one_brings_back_nothing(htm: Htm, tmp_path: Path, kind: str) -> None:
+def test_an_older_file_that_comes_after_a_newer_one_brings_back_nothing(
+    htm: Htm, tmp_path: Path, kind: str
+) -> None:
     report(htm, exported(tmp_path / "new.json", kind, NEWER), "--format", kind)
     before = words(htm)
     told = report(htm, exported(tmp_path / "old.json", kind, OLDER), "--format", kind)
@@ -71,7 +87,9 @@ def test_an_older_file_that_comes_after_a_newer_one_brings_back_nothing(htm: Htm
     assert words(htm) == before == [f"Words {n}." for n in (0, 1, 4, 5)]
 
 
-def test_a_branch_that_is_shown_again_comes_back_and_what_a_user_forgot_does_not(htm: Htm, tmp_path: Path) -> None:
+def test_a_branch_that_is_shown_again_comes_back_and_what_a_user_forgot_does_not(
+    htm: Htm, tmp_path: Path
+) -> None:
     file = tmp_path / "c.json"
     report(htm, exported(file, "chatgpt", OLDER))
     report(htm, exported(file, "chatgpt", NEWER))
@@ -89,7 +107,9 @@ def test_a_message_that_is_gone_from_an_export_goes_and_a_conversation_that_is_n
     other = chatgpt([None], current="n0") | {"conversation_id": "other"}
     file.write_text(json.dumps([chatgpt([None, 0, 1, 2], current="n3"), other]))
     report(htm, file)
-    value = chatgpt([None, 0, 1, 1], current="n3")  # the answer to message 1 is gone with all that was before message 3
+    value = chatgpt(
+        [None, 0, 1, 1], current="n3"
+    )  # the answer to message 1 is gone with all that was before message 3
     del value["mapping"]["n2"]
     file.write_text(json.dumps([value]))
     assert report(htm, file)["taken_back"] == 1
@@ -103,7 +123,9 @@ def test_the_same_words_that_were_said_elsewhere_stay(htm: Htm, tmp_path: Path) 
     assert "Words 2." in words(htm)
 
 
-def test_a_conversation_that_is_marked_later_as_not_to_be_remembered_goes(htm: Htm, tmp_path: Path) -> None:
+def test_a_conversation_that_is_marked_later_as_not_to_be_remembered_goes(
+    htm: Htm, tmp_path: Path
+) -> None:
     file = exported(tmp_path / "c.json", "chatgpt", OLDER)
     report(htm, file)
     file.write_text(json.dumps([chatgpt(OLDER, current="n3") | {"is_do_not_remember": True}]))
@@ -132,7 +154,14 @@ def test_turns_of_codex_that_were_rolled_back_go(htm: Htm, tmp_path: Path) -> No
     assert words(htm) == ["One.", "1", "Three."]
 
 
-def forked(file: Path, *lines: dict[str, Any], id: str, of: str | None = None, named: bool = True, at: int = 0) -> Path:
+def forked(
+    file: Path,
+    *lines: dict[str, Any],
+    id: str,
+    of: str | None = None,
+    named: bool = True,
+    at: int = 0,
+) -> Path:
     """A session of Codex, or one that goes on from another and repeats its lines, written one after the other at its beginning."""
     payload = {"id": id, **({"forked_from_id": of} if of and named else {})}
     metas = [{"timestamp": minute(at).isoformat(), "type": "session_meta", "payload": payload}]
@@ -158,7 +187,13 @@ def test_a_forked_session_of_codex_repeats_what_was_said_and_says_it_no_second_t
     forked(folder / "rollout-2.jsonl", *repeated, *GOES_ON, id="two", of="one", named=named, at=8)
     assert report(htm, folder)["imported"] == 8
     third = forked(
-        tmp_path / "rollout-3.jsonl", *again, said(21, "user", "No."), id="three", of="two", named=named, at=20
+        tmp_path / "rollout-3.jsonl",
+        *again,
+        said(21, "user", "No."),
+        id="three",
+        of="two",
+        named=named,
+        at=20,
     )
     for imported in (5, 0):
         assert report(htm, third)["imported"] == imported
@@ -173,13 +208,20 @@ def test_a_forked_session_of_codex_repeats_what_was_said_and_says_it_no_second_t
         assert "My boat is called Nixe." not in {each.content for each in memory.timeline()}
 
 
-def test_a_forked_session_whose_beginning_is_not_known_is_imported_whole(htm: Htm, tmp_path: Path) -> None:
+def test_a_forked_session_whose_beginning_is_not_known_is_imported_whole(
+    htm: Htm, tmp_path: Path
+) -> None:
     file = forked(tmp_path / "rollout.jsonl", *FIRST, id="two", of="lost")
     assert report(htm, file)["imported"] == 4
 
 
 def test_a_hook_follows_what_was_taken_back(
-    make: Make, tenant: str, url: str | None, models: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    make: Make,
+    tenant: str,
+    url: str | None,
+    models: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> None:
     common = CommonOptions(url=url, tenant=tenant, user="ann", embedder="hash")  # type: ignore[arg-type]
     file = tmp_path / "s.jsonl"
@@ -188,14 +230,24 @@ def test_a_hook_follows_what_was_taken_back(
         line("assistant", "a2", "u1", "I do."),
         line("user", "u3", "a2", "Use npm."),
     ]
-    for more in ([], [line("user", "u4", "a2", "Use yarn."), line("assistant", "a5", "u4", "Yarn.")]):
+    for more in (
+        [],
+        [line("user", "u4", "a2", "Use yarn."), line("assistant", "a5", "u4", "Yarn.")],
+    ):
         lines += more
         file.write_text("".join(json.dumps(each) + "\n" for each in lines) + "{oops\n")
-        given = json.dumps({"hook_event_name": "Stop", "transcript_path": str(file), "session_id": "s"})
+        given = json.dumps(
+            {"hook_event_name": "Stop", "transcript_path": str(file), "session_id": "s"}
+        )
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(given.encode())))
         hook_module.hook(common, 1_500)
     with make(user="ann") as memory:
-        assert [each.content for each in memory.timeline(session="s")] == ["Build it.", "I do.", "Use yarn.", "Yarn."]
+        assert [each.content for each in memory.timeline(session="s")] == [
+            "Build it.",
+            "I do.",
+            "Use yarn.",
+            "Yarn.",
+        ]
 
 
 def test_lines_that_end_otherwise_are_the_same_memory(htm: Htm, tmp_path: Path) -> None:
@@ -210,18 +262,25 @@ def test_lines_that_end_otherwise_are_the_same_memory(htm: Htm, tmp_path: Path) 
     assert "\r" not in json.dumps(loaded)
 
 
-def test_a_message_of_megabytes_is_named_by_file_and_line_and_keeps_up_no_others(htm: Htm, tmp_path: Path) -> None:
+def test_a_message_of_megabytes_is_named_by_file_and_line_and_keeps_up_no_others(
+    htm: Htm, tmp_path: Path
+) -> None:
     file = tmp_path / "big.jsonl"
-    file.write_text("".join(json.dumps({"content": each}) + "\n" for each in ("One.", "x" * 30_000_000, "Two.")))
+    file.write_text(
+        "".join(json.dumps({"content": each}) + "\n" for each in ("One.", "x" * 30_000_000, "Two."))
+    )
     done = htm("import", file, "--no-wait")
     assert done.code == 1
-    assert "big.jsonl, line 2: expected content of at most 1,000,000 characters, got 30,000,000" in " ".join(
-        done.out.split()
+    assert (
+        "big.jsonl, line 2: expected content of at most 1,000,000 characters, got 30,000,000"
+        in " ".join(done.out.split())
     )
     assert words(htm) == ["One.", "Two."]
 
 
-def test_a_folder_of_notes_with_a_bad_one_says_so_by_its_exit_code(htm: Htm, tmp_path: Path) -> None:
+def test_a_folder_of_notes_with_a_bad_one_says_so_by_its_exit_code(
+    htm: Htm, tmp_path: Path
+) -> None:
     (tmp_path / "good.md").write_text("# Boats\n\nThe boat is blue.")
     (tmp_path / "bad.md").write_bytes(b"caf\xe9")
     done = htm("import", tmp_path, "--no-wait")

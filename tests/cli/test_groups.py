@@ -37,13 +37,18 @@ def test_groups_are_listed_with_who_is_active_and_who_stands_by(htm: Htm, make: 
         bella.group("support", role="passive")
         ada.remember("hello there")
         found = htm("groups", "--json").json
-        assert [(each["name"], each["lease"], each["working_items"]) for each in found] == [("support", 60.0, 1)]
+        assert [(each["name"], each["lease"], each["working_items"]) for each in found] == [
+            ("support", 60.0, 1)
+        ]
         assert {m["robot"]: (m["role"], m["live"]) for m in found[0]["members"]} == {
             "ada": ("active", True),
             "bella": ("passive", True),
         }
         assert "ada" in htm("groups", "support").out
-        assert htm("groups", "support", "--session", "elsewhere", "--json").json[0]["working_items"] == 0
+        assert (
+            htm("groups", "support", "--session", "elsewhere", "--json").json[0]["working_items"]
+            == 0
+        )
 
 
 def test_an_unknown_group_is_not_found(htm: Htm) -> None:

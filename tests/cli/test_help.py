@@ -27,7 +27,9 @@ def runner(monkeypatch: pytest.MonkeyPatch) -> CliRunner:
 
 def test_the_programs_help_has_one_line_for_each_command(runner: CliRunner) -> None:
     lines = runner.invoke(app, ["--help"]).stdout.splitlines()
-    assert {match[1] for line in lines if (match := re.match(r"  (\w+) +\w", line))} == set(COMMANDS)
+    assert {match[1] for line in lines if (match := re.match(r"  (\w+) +\w", line))} == set(
+        COMMANDS
+    )
     assert len(lines) <= SCREEN
     assert max(map(len, lines)) <= 80
 
@@ -40,7 +42,9 @@ def test_the_program_alone_prints_its_help(runner: CliRunner) -> None:
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_the_help_of_a_command_fits_a_screen_and_shows_each_option_once(runner: CliRunner, name: str) -> None:
+def test_the_help_of_a_command_fits_a_screen_and_shows_each_option_once(
+    runner: CliRunner, name: str
+) -> None:
     told = runner.invoke(app, [name, "--help"]).stdout
     lines = told.splitlines()
     assert len(lines) <= SCREEN
@@ -50,7 +54,16 @@ def test_the_help_of_a_command_fits_a_screen_and_shows_each_option_once(runner: 
     for each in command(name).params:
         for option in (*each.opts, *each.secondary_opts):
             if option.startswith("--"):
-                assert len(re.findall(rf"^  .*(?<![\w-]){option}(?![\w-])", told.partition("Examples:")[0], re.M)) >= 1
+                assert (
+                    len(
+                        re.findall(
+                            rf"^  .*(?<![\w-]){option}(?![\w-])",
+                            told.partition("Examples:")[0],
+                            re.M,
+                        )
+                    )
+                    >= 1
+                )
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -59,7 +72,10 @@ def test_the_examples_of_a_command_are_understood(name: str) -> None:
     for example in COMMANDS[name].examples:
         assert len(example) <= 78
         words = shlex.split(
-            example.partition(f"htm {name}")[2].partition(" > ")[0].partition(" | ")[0].partition(" < ")[0]
+            example.partition(f"htm {name}")[2]
+            .partition(" > ")[0]
+            .partition(" | ")[0]
+            .partition(" < ")[0]
         )
         assert f"htm {name}" in example
         command(name).make_context(name, words)  # raises for what the command does not understand
@@ -79,8 +95,14 @@ def test_options_say_what_they_take_their_default_and_their_range(runner: CliRun
     [
         ("Remember a text.", "Remember a text"),
         ("Hide a memory in here; restore brings it back.", "Hide a memory in here"),
-        ("Import transcripts of many kinds (JSON, and others).", "Import transcripts of many kinds"),
-        ("A, a sentence without any clause that ends late enough", "A, a sentence without any clause…"),
+        (
+            "Import transcripts of many kinds (JSON, and others).",
+            "Import transcripts of many kinds",
+        ),
+        (
+            "A, a sentence without any clause that ends late enough",
+            "A, a sentence without any clause…",
+        ),
     ],
 )
 def test_a_summary_is_cut_after_a_clause_or_a_word(text: str, short: str) -> None:
@@ -89,11 +111,22 @@ def test_a_summary_is_cut_after_a_clause_or_a_word(text: str, short: str) -> Non
 
 def test_names_and_options_are_completed(runner: CliRunner) -> None:
     def completed(words: str) -> list[str]:
-        env = {"_HTM_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(len(words.split()) - 1)}
+        env = {
+            "_HTM_COMPLETE": "complete_bash",
+            "COMP_WORDS": words,
+            "COMP_CWORD": str(len(words.split()) - 1),
+        }
         return runner.invoke(app, [], env=env, prog_name="htm").stdout.split()
 
     assert completed("htm rei") == ["reindex"]
-    assert set(completed("htm re")) == {"remember", "recall", "restore", "related", "reembed", "reindex"}
+    assert set(completed("htm re")) == {
+        "remember",
+        "recall",
+        "restore",
+        "related",
+        "reembed",
+        "reindex",
+    }
     assert completed("htm recall --ti") == ["--timeframe"]
     assert completed("htm recall --mode v") == ["vector"]
     assert "--install-completion" in completed("htm --inst")
@@ -115,7 +148,12 @@ print(sorted({"psycopg", "numpy", "langchain_core", "tiktoken", "markdown_it"} &
 
 def test_the_programs_help_and_completion_import_nothing_of_what_commands_need() -> None:
     done = subprocess.run(
-        [sys.executable, "-c", QUICK], cwd=ROOT, env=bare(), capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", QUICK],
+        cwd=ROOT,
+        env=bare(),
+        capture_output=True,
+        text=True,
+        timeout=60,
     )
     assert (done.stdout.strip(), done.stderr) == ("[]", "")
 

@@ -23,13 +23,22 @@ def said(htm: Htm, text: str, *options: object) -> str:
 @pytest.fixture
 def dog(htm: Htm) -> str:
     """The id of a memory."""
-    return said(htm, "The dog is called Biscuit.", "--tags", "pet", "--session", "walk", "--name", "Ines")
+    return said(
+        htm, "The dog is called Biscuit.", "--tags", "pet", "--session", "walk", "--name", "Ines"
+    )
 
 
-def test_recall_list_timeline_and_related_show_ids_that_other_commands_take(htm: Htm, dog: str) -> None:
+def test_recall_list_timeline_and_related_show_ids_that_other_commands_take(
+    htm: Htm, dog: str
+) -> None:
     cat = said(htm, "The cat is called Crumb.", "--tags", "pet")
     short = dog[:8]
-    for words in (("recall", "dog", "--mode", "text"), ("list",), ("timeline",), ("ask", "dog", "--robot", "default")):
+    for words in (
+        ("recall", "dog", "--mode", "text"),
+        ("list",),
+        ("timeline",),
+        ("ask", "dog", "--robot", "default"),
+    ):
         assert re.search(rf"^ *{short} ", htm(*words).out, re.M), words
     assert f"{dog} → {cat}" in htm("link", short, cat[:6]).out
     assert cat[:8] in htm("related", dog[:4]).out
@@ -49,25 +58,43 @@ def test_show_tells_all_of_a_memory(htm: Htm, dog: str) -> None:
     coffee = said(htm, "Coffee.", "--key", "drink")
     htm("link", coffee, dog)
     shown = htm("show", "drink").out
-    for part in ("Coffee.", coffee, "drink", "related", dog[:8], "The dog is called Biscuit.", "Tea.", "embed"):
+    for part in (
+        "Coffee.",
+        coffee,
+        "drink",
+        "related",
+        dog[:8],
+        "The dog is called Biscuit.",
+        "Tea.",
+        "embed",
+    ):
         assert part in shown, part
     told = htm("show", dog[:8], "--json").json
     assert told["node"]["id"] == dog
     assert (told["node"]["tags"], told["mentions"][0]["session"]) == (["pet"], "walk")
     assert [each["kind"] for each in told["jobs"]]
-    assert [each["content"] for each in htm("show", "drink", "--json").json["versions"]["drink"]] == ["Tea.", "Coffee."]
+    assert [
+        each["content"] for each in htm("show", "drink", "--json").json["versions"]["drink"]
+    ] == ["Tea.", "Coffee."]
     assert htm("show", "nothing").code == 3
 
 
 def test_list_is_by_tags_and_metadata_the_newest_first(htm: Htm, dog: str) -> None:
     said(htm, "A tree.", "--metadata", '{"age": 4}')
-    assert [each["content"] for each in htm("list", "--json").json] == ["A tree.", "The dog is called Biscuit."]
+    assert [each["content"] for each in htm("list", "--json").json] == [
+        "A tree.",
+        "The dog is called Biscuit.",
+    ]
     assert [each["id"] for each in htm("list", "--tag", "pet", "--json").json] == [dog]
-    assert [each["content"] for each in htm("list", "--where", '{"age": 4}', "--json").json] == ["A tree."]
+    assert [each["content"] for each in htm("list", "--where", '{"age": 4}', "--json").json] == [
+        "A tree."
+    ]
     assert htm("list", "--tag", "none").code == 3
 
 
-def test_an_id_of_a_job_is_shown_so_that_it_can_be_copied(htm: Htm, dog: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_id_of_a_job_is_shown_so_that_it_can_be_copied(
+    htm: Htm, dog: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     [job] = htm("jobs", "--kind", "embed", "--json").json
     copied = re.findall(r"^ *([0-9a-f]{8})\b", htm("jobs", "--kind", "embed").out, re.M)
@@ -82,7 +109,9 @@ def test_the_beginning_of_several_ids_is_refused_with_the_candidates(
     with make() as memory:
         nodes = memory.remember_many([{"content": f"text {number}"} for number in range(400)])
         first = {}
-        for node in nodes:  # of 400 ids several begin with the same three digits, as 20 of 100,000 do with four
+        for node in (
+            nodes
+        ):  # of 400 ids several begin with the same three digits, as 20 of 100,000 do with four
             first.setdefault(node.id[:3], []).append(node.id)
         digits, several = next((digits, ids) for digits, ids in first.items() if len(ids) > 1)
         monkeypatch.setattr(short_ids, "FEWEST_DIGITS", 3)

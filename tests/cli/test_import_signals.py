@@ -27,7 +27,10 @@ MOMENTS = 2
 def transcript(folder: Path) -> Path:
     """A long talk, which is remembered a hundred turns at a time."""
     file = folder / "talk.jsonl"
-    turns = ({"role": "user", "content": f"Turn {n} of the talk.", "session": f"s{n % 3}"} for n in range(TURNS))
+    turns = (
+        {"role": "user", "content": f"Turn {n} of the talk.", "session": f"s{n % 3}"}
+        for n in range(TURNS)
+    )
     file.write_text("".join(json.dumps(each) + "\n" for each in turns))
     return file
 
@@ -37,7 +40,9 @@ def vault(folder: Path) -> Path:
     top = folder / "vault"
     (top / ".obsidian").mkdir(parents=True)
     for n in range(NOTES):
-        (top / f"Note {n}.md").write_text(f"# Note {n}\n\nIt leads to [[Note {n * 7 % NOTES}]]. #kind/{n}\n")
+        (top / f"Note {n}.md").write_text(
+            f"# Note {n}\n\nIt leads to [[Note {n * 7 % NOTES}]]. #kind/{n}\n"
+        )
     return top
 
 
@@ -92,8 +97,12 @@ def said(url: str | None, tenant: str) -> Any:
 
     Edges of shared tags are made by jobs, which a worker may have done for one tenant and not for the other.
     """
-    with Memory(url=url, tenant=tenant, settings=SETTINGS.model_copy(update={"worker": "off"})) as memory:
-        mentions = sorted((each.session, each.content, each.role) for each in memory.timeline(limit=1_000))
+    with Memory(
+        url=url, tenant=tenant, settings=SETTINGS.model_copy(update={"worker": "off"})
+    ) as memory:
+        mentions = sorted(
+            (each.session, each.content, each.role) for each in memory.timeline(limit=1_000)
+        )
         notes = [each for each in memory.list(limit=1_000) if each.content.startswith("# Note 1")]
         links = {
             note.content: {

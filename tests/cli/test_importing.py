@@ -33,7 +33,12 @@ def talk(tmp_path: Path) -> Path:
 
 
 def turn(n: int, **more: Any) -> dict[str, Any]:
-    return {"session": "june", "role": "user", "name": "Ines", "content": f"Turn number {n}."} | more
+    return {
+        "session": "june",
+        "role": "user",
+        "name": "Ines",
+        "content": f"Turn number {n}.",
+    } | more
 
 
 def write(file: Path, turns: list[dict[str, Any]]) -> Path:
@@ -51,7 +56,12 @@ def test_run_twice_it_is_imported_once(htm: Htm, talk: Path) -> None:
     assert counts(htm, talk) == (25, 0, 0, 0)
     assert counts(htm, talk) == (0, 0, 25, 0)
     stats = htm("stats", "--json").json
-    assert (stats["mentions"], stats["nodes"], stats["vectors"], stats["pending_jobs"]) == (25, 24, 24, 0)
+    assert (stats["mentions"], stats["nodes"], stats["vectors"], stats["pending_jobs"]) == (
+        25,
+        24,
+        24,
+        0,
+    )
 
 
 def test_a_file_that_has_grown_adds_what_is_new(htm: Htm, talk: Path) -> None:
@@ -77,7 +87,9 @@ def interrupted_in_the_second_batch(monkeypatch: pytest.MonkeyPatch) -> Iterator
         yield
 
 
-def test_interrupted_it_goes_on_where_it_was(htm: Htm, talk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_interrupted_it_goes_on_where_it_was(
+    htm: Htm, talk: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(importing, "BATCH", 10)
     with interrupted_in_the_second_batch(monkeypatch):
         ended = htm("import", talk)
@@ -92,10 +104,15 @@ def test_a_turn_that_says_something_else_under_its_id_is_changed(htm: Htm, tmp_p
     assert counts(htm, file) == (2, 0, 0, 0)
     write(file, [turn(1, id="a"), turn(3, id="b")])
     assert counts(htm, file) == (0, 1, 1, 0)
-    assert [each["content"] for each in htm("timeline", "--json").json] == ["Turn number 1.", "Turn number 3."]
+    assert [each["content"] for each in htm("timeline", "--json").json] == [
+        "Turn number 1.",
+        "Turn number 3.",
+    ]
 
 
-def test_a_broken_line_is_named_and_keeps_up_nothing_else_of_any_file(htm: Htm, talk: Path, tmp_path: Path) -> None:
+def test_a_broken_line_is_named_and_keeps_up_nothing_else_of_any_file(
+    htm: Htm, talk: Path, tmp_path: Path
+) -> None:
     broken = tmp_path / "broken.jsonl"
     broken.write_bytes(
         b'{"content": "fine"}\n{"content": \n{"content": "caf\xe9"}\n{"content": "too"}\n{"content": 5}\n'
@@ -110,7 +127,9 @@ def test_a_broken_line_is_named_and_keeps_up_nothing_else_of_any_file(htm: Htm, 
     assert "broken.jsonl, line 3: expected UTF-8; byte 0xe9 came" in said
     assert "broken.jsonl, line 5: expected 'content' to be text" in said
     assert "picture.png: expected a transcript; it looks like a PNG picture" in said
-    assert [each["content"] for each in htm("timeline", "--json", "--session", "broken.jsonl").json] == ["fine", "too"]
+    assert [
+        each["content"] for each in htm("timeline", "--json", "--session", "broken.jsonl").json
+    ] == ["fine", "too"]
     assert htm("stats", "--json").json["mentions"] == 27
     alone = htm("import", none)
     assert (alone.code, alone.out) == (2, "")
@@ -131,9 +150,13 @@ def test_every_kind_of_transcript_is_imported(htm: Htm, file: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "file", [each for each in sorted(FIXTURES.iterdir()) if each.name != "doorstep.txt"], ids=lambda file: file.name
+    "file",
+    [each for each in sorted(FIXTURES.iterdir()) if each.name != "doorstep.txt"],
+    ids=lambda file: file.name,
 )
-def test_every_kind_goes_on_where_it_was_interrupted(htm: Htm, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_kind_goes_on_where_it_was_interrupted(
+    htm: Htm, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(importing, "BATCH", 1)
     with interrupted_in_the_second_batch(monkeypatch):
         assert htm("import", file, "--no-wait").code == 130
@@ -165,7 +188,10 @@ def archive(file: Path, **members: str) -> Path:
 
 def test_a_newer_export_as_it_is_downloaded_adds_only_what_is_new(htm: Htm, tmp_path: Path) -> None:
     older = [conversation("apples", "Which apples keep?", "ok"), conversation("pears", "ok")]
-    first = archive(tmp_path / "data-2026-01.zip", **{"users.json": "[]", "conversations.json": json.dumps(older)})
+    first = archive(
+        tmp_path / "data-2026-01.zip",
+        **{"users.json": "[]", "conversations.json": json.dumps(older)},
+    )
     assert counts(htm, first) == (3, 0, 0, 0)
     newer = [conversation("plums", "And plums?"), conversation("pears", "ok", "thanks"), older[0]]
     second = archive(tmp_path / "data-2026-02.zip", **{"conversations.json": json.dumps(newer)})
@@ -179,7 +205,10 @@ def test_a_newer_export_as_it_is_downloaded_adds_only_what_is_new(htm: Htm, tmp_
 
 
 def test_an_export_cut_into_files_is_read_in_their_order(htm: Htm, tmp_path: Path) -> None:
-    parts = {f"export/conversations-00{n}.json": json.dumps([conversation(f"c{n}", f"Words {n}")]) for n in (1, 0)}
+    parts = {
+        f"export/conversations-00{n}.json": json.dumps([conversation(f"c{n}", f"Words {n}")])
+        for n in (1, 0)
+    }
     assert counts(htm, archive(tmp_path / "chatgpt.zip", **parts)) == (2, 0, 0, 0)
     assert [each["content"] for each in htm("timeline", "--json").json] == ["Words 0", "Words 1"]
 
@@ -189,10 +218,15 @@ def zip_bomb(file: Path) -> Path:
 
 
 def path_that_leads_out(file: Path) -> Path:
-    return archive(file, **{"../../evil/conversations.json": json.dumps([conversation("c", "Harmless words.")])})
+    return archive(
+        file,
+        **{"../../evil/conversations.json": json.dumps([conversation("c", "Harmless words.")])},
+    )
 
 
-def test_a_zip_bomb_is_refused_before_it_is_unpacked(htm: Htm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_zip_bomb_is_refused_before_it_is_unpacked(
+    htm: Htm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(archives, "ARCHIVE_SMALL", 1_000_000)
     done = htm("import", zip_bomb(tmp_path / "bomb.zip"))
     assert done.code == 2
@@ -210,14 +244,18 @@ def test_a_path_in_an_archive_leads_nowhere(htm: Htm, tmp_path: Path) -> None:
 
 
 def cut_off(file: Path) -> Path:
-    whole = archive(file, **{"conversations.json": json.dumps([conversation("c", *map(str, range(999)))])})
+    whole = archive(
+        file, **{"conversations.json": json.dumps([conversation("c", *map(str, range(999)))])}
+    )
     file.write_bytes(whole.read_bytes()[:-200])
     return file
 
 
 def damaged(file: Path) -> Path:
     content = bytearray(
-        archive(file, **{"conversations.json": json.dumps([conversation("c", *map(str, range(999)))])}).read_bytes()
+        archive(
+            file, **{"conversations.json": json.dumps([conversation("c", *map(str, range(999)))])}
+        ).read_bytes()
     )
     content[200:260] = b"x" * 60
     file.write_bytes(content)
@@ -244,7 +282,9 @@ def test_an_archive_that_is_no_export_is_refused_with_what_it_is(
 
 
 @pytest.mark.parametrize("content", ["", " \n", "[]", "\ufeff"])
-def test_an_empty_file_is_an_error_that_says_what_is_understood(htm: Htm, tmp_path: Path, content: str) -> None:
+def test_an_empty_file_is_an_error_that_says_what_is_understood(
+    htm: Htm, tmp_path: Path, content: str
+) -> None:
     file = tmp_path / "talk.jsonl"
     file.write_text(content)
     done = htm("import", file)
@@ -265,7 +305,9 @@ def test_a_folder_of_sessions_is_read_and_what_is_none_is_named(htm: Htm, tmp_pa
 
 
 def test_a_transcript_comes_through_stdin_in_the_format_that_is_named(htm: Htm) -> None:
-    done = htm("import", "-", "--format", "text", "--json", input="Ines: good morning\nJonas: hello\n")
+    done = htm(
+        "import", "-", "--format", "text", "--json", input="Ines: good morning\nJonas: hello\n"
+    )
     assert done.json["files"][0]["imported"] == 2
     assert [each["name"] for each in htm("timeline", "--json").json] == ["Ines", "Jonas"]
 
@@ -279,21 +321,29 @@ def test_a_long_file_is_read_line_by_line_with_the_same_outcome(
 
 
 def test_without_waiting_the_vectors_are_owed(htm: Htm, talk: Path) -> None:
-    apart = ("--embedder", f"apart-{uuid.uuid4().hex[:8]}")  # a model that no other test's worker knows
+    apart = (
+        "--embedder",
+        f"apart-{uuid.uuid4().hex[:8]}",
+    )  # a model that no other test's worker knows
     done = htm("import", talk, "--no-wait", *apart)
     assert done.code == 0
     assert "htm worker" in done.err
     assert htm("stats", "--json", *apart).json["pending_jobs"] == 24
 
 
-def test_a_model_that_is_down_does_not_keep_an_import_up(htm: Htm, talk: Path, models: dict[str, HashEmbedder]) -> None:
+def test_a_model_that_is_down_does_not_keep_an_import_up(
+    htm: Htm, talk: Path, models: dict[str, HashEmbedder]
+) -> None:
     name = f"away-{uuid.uuid4().hex[:8]}"
     models[name] = HashEmbedder(name=name)
     models[name].down = True
     done = htm("import", talk, "--embedder", name)
     assert done.code == 0
     assert "by their words only" in done.err
-    assert htm("recall", "turn number 7", "--json", "--embedder", name).json["hits"][0]["content"] == "Turn number 7."
+    assert (
+        htm("recall", "turn number 7", "--json", "--embedder", name).json["hits"][0]["content"]
+        == "Turn number 7."
+    )
 
 
 def test_what_a_user_imports_is_theirs(htm: Htm, talk: Path) -> None:
@@ -348,8 +398,13 @@ def test_a_turn_that_cannot_be_stored_keeps_up_no_others(htm: Htm, tmp_path: Pat
     assert done.code == 1
     assert "skipped 1: cannot be stored (1)" in done.out
     assert "talk.jsonl, line 2: expected content of at most" in " ".join(done.out.split())
-    assert "expected content of at most 1,000,000 characters, got 1,000,001" in " ".join(done.out.split())
-    assert [each["content"] for each in htm("timeline", "--json").json] == ["Turn number 1.", "Turn number 3."]
+    assert "expected content of at most 1,000,000 characters, got 1,000,001" in " ".join(
+        done.out.split()
+    )
+    assert [each["content"] for each in htm("timeline", "--json").json] == [
+        "Turn number 1.",
+        "Turn number 3.",
+    ]
     write(file, [turn(1, session="y" * 300)])
     assert "at most 255 characters" in htm("import", file).err
 
@@ -366,11 +421,26 @@ def test_what_a_redactor_has_changed_is_known_when_it_comes_again(
 # -- mem0 and MemPalace ---------------------------------------------------------------------------------------------------
 
 
-def test_a_memory_of_mem0_that_came_from_a_message_keeps_its_role_and_who_said_it(htm: Htm, tmp_path: Path) -> None:
-    made = {"id": "a1", "memory": "Likes tea.", "role": "user", "actor_id": "cleo", "user_id": "ann", "metadata": None}
+def test_a_memory_of_mem0_that_came_from_a_message_keeps_its_role_and_who_said_it(
+    htm: Htm, tmp_path: Path
+) -> None:
+    made = {
+        "id": "a1",
+        "memory": "Likes tea.",
+        "role": "user",
+        "actor_id": "cleo",
+        "user_id": "ann",
+        "metadata": None,
+    }
     file = tmp_path / "export.json"
     file.write_text(
-        json.dumps({"results": [made | {"created_at": "2026-03-01T10:00:00+00:00", "attributed_to": "user"}]})
+        json.dumps(
+            {
+                "results": [
+                    made | {"created_at": "2026-03-01T10:00:00+00:00", "attributed_to": "user"}
+                ]
+            }
+        )
     )
     assert counts(htm, file) == (1, 0, 0, 0)
     [said] = htm("timeline", "--json").json
@@ -378,7 +448,9 @@ def test_a_memory_of_mem0_that_came_from_a_message_keeps_its_role_and_who_said_i
     assert said["metadata"]["attributed_to"] == "user"
 
 
-def test_memories_of_mem0_are_imported_once_and_those_of_one_user_alone(htm: Htm, tmp_path: Path) -> None:
+def test_memories_of_mem0_are_imported_once_and_those_of_one_user_alone(
+    htm: Htm, tmp_path: Path
+) -> None:
     ann = {
         "id": "a1",
         "memory": "Likes plums.",
@@ -396,18 +468,31 @@ def test_memories_of_mem0_are_imported_once_and_those_of_one_user_alone(htm: Htm
     file = tmp_path / "export.json"
     file.write_text(json.dumps({"count": 2, "results": [ann, bob]}))
     [told] = htm("import", file, "--user", "ann", "--json").json["files"]
-    assert (told["format"], told["imported"], told["reasons"]) == ("mem0", 1, {"of another user": 1})
+    assert (told["format"], told["imported"], told["reasons"]) == (
+        "mem0",
+        1,
+        {"of another user": 1},
+    )
     assert counts(htm, file) == (2, 0, 0, 0)
     assert counts(htm, file) == (0, 0, 2, 0)
     file.write_text(
-        json.dumps([ann | {"memory": "Likes plums and quinces.", "updated_at": "2026-02-01T00:00:00Z"}, bob])
+        json.dumps(
+            [
+                ann | {"memory": "Likes plums and quinces.", "updated_at": "2026-02-01T00:00:00Z"},
+                bob,
+            ]
+        )
     )
     assert counts(htm, file) == (0, 1, 1, 0)
     first, second = htm("timeline", "--json").json
     assert (first["content"], first["session"], first["metadata"]) == (
         "Likes plums and quinces.", "mem0", {"page": 3, "user_id": "ann"},
     )  # fmt: skip
-    assert (second["content"], second["session"], second["at"][:10]) == ("Likes pears.", "r7", "2026-01-06")
+    assert (second["content"], second["session"], second["at"][:10]) == (
+        "Likes pears.",
+        "r7",
+        "2026-01-06",
+    )
 
 
 CHROMA = """
@@ -431,7 +516,10 @@ def palace_of_mempalace(folder: Path, *texts: str) -> Path:
         connection.executescript(CHROMA)
         for number, text in enumerate((*texts, "an index of the drawers"), 1):
             segment = "s1" if number <= len(texts) else "s2"
-            connection.execute("insert into embeddings values (?, ?, ?, '')", (number, segment, f"drawer_{text[:5]}"))
+            connection.execute(
+                "insert into embeddings values (?, ?, ?, '')",
+                (number, segment, f"drawer_{text[:5]}"),
+            )
             fields = {
                 "chroma:document": text, "wing": "wing:garden", "room": "trees", "source_file": "notes.md",
                 "filed_at": "2026-02-01T10:00:00", "chunk_index": 0,
@@ -439,13 +527,16 @@ def palace_of_mempalace(folder: Path, *texts: str) -> Path:
             for name, value in fields.items():
                 kind = "int_value" if isinstance(value, int) else "string_value"
                 connection.execute(
-                    f"insert into embedding_metadata (id, key, {kind}) values (?, ?, ?)", (number, name, value)
+                    f"insert into embedding_metadata (id, key, {kind}) values (?, ?, ?)",
+                    (number, name, value),
                 )
         connection.commit()
     return folder
 
 
-def test_a_palace_of_mempalace_keeps_its_rooms_and_is_imported_once(htm: Htm, tmp_path: Path) -> None:
+def test_a_palace_of_mempalace_keeps_its_rooms_and_is_imported_once(
+    htm: Htm, tmp_path: Path
+) -> None:
     folder = palace_of_mempalace(tmp_path / ".mempalace", "The plum tree is old.", "Boskoop keeps.")
     [told] = htm("import", folder, "--timezone", "UTC", "--json").json["files"]
     assert (told["format"], told["imported"]) == ("mempalace", 2)
@@ -454,7 +545,11 @@ def test_a_palace_of_mempalace_keeps_its_rooms_and_is_imported_once(htm: Htm, tm
     assert counts(htm, folder) == (1, 0, 2, 0)
     filed = htm("palace", "look", "--json").json
     assert {(each["room"], each["drawer"]) for each in filed} == {("wing_garden", "trees")}
-    assert sorted(each["content"] for each in filed) == ["Boskoop keeps.", "Pears do not.", "The plum tree is old."]
+    assert sorted(each["content"] for each in filed) == [
+        "Boskoop keeps.",
+        "Pears do not.",
+        "The plum tree is old.",
+    ]
     assert {each["at"][:13] for each in filed} == {"2026-02-01T10"}
     assert "Atlas" in htm("palace", "wake", "--json").json["text"]
     assert (folder / "palace" / "chroma.sqlite3").exists()
@@ -467,7 +562,9 @@ def test_a_palace_whose_database_is_none_is_refused(htm: Htm, tmp_path: Path) ->
     assert "expected chroma.sqlite3 as MemPalace writes it" in done.err
 
 
-def test_a_folder_says_how_much_is_forgotten_since_it_is_there_no_more(htm: Htm, tmp_path: Path) -> None:
+def test_a_folder_says_how_much_is_forgotten_since_it_is_there_no_more(
+    htm: Htm, tmp_path: Path
+) -> None:
     notes = tmp_path / "notes"
     notes.mkdir()
     for name in ("one", "two"):
@@ -480,7 +577,9 @@ def test_a_folder_says_how_much_is_forgotten_since_it_is_there_no_more(htm: Htm,
     assert "forgotten" not in htm("import", notes, "--no-wait").out
 
 
-def test_a_vault_of_obsidian_says_which_links_and_tags_were_not_understood(htm: Htm, tmp_path: Path) -> None:
+def test_a_vault_of_obsidian_says_which_links_and_tags_were_not_understood(
+    htm: Htm, tmp_path: Path
+) -> None:
     vault = tmp_path / "vault"
     (vault / ".obsidian").mkdir(parents=True)
     (vault / "Rome.md").write_text("The port of [[Ostia]] is near. #trip #🎉\n")
@@ -488,7 +587,10 @@ def test_a_vault_of_obsidian_says_which_links_and_tags_were_not_understood(htm: 
     assert "to import 1" in dry
     assert "nothing was imported" in dry
     out = htm("import", vault, "--no-wait").out
-    assert "skipped 2: what cannot be a tag (1), a link to a note that is not there (1)" in " ".join(out.split())
+    assert (
+        "skipped 2: what cannot be a tag (1), a link to a note that is not there (1)"
+        in " ".join(out.split())
+    )
     assert "Rome.md: the link [[Ostia]]" in out
     assert "trip" in htm("tags").out
     assert counts(htm, vault, "--no-wait") == (0, 0, 1, 0)
@@ -499,8 +601,16 @@ def test_the_files_of_messages_are_attached_with_their_pages(htm: Htm, tmp_path:
     block = {"type": "file", "mime_type": "application/pdf", "base64": pdf, "filename": "birds.pdf"}
     words = {"type": "text", "text": "Here you are."}
     file = tmp_path / "said.json"
-    file.write_text(json.dumps([{"type": "human", "data": {"content": [words, block], "id": "m1"}}]))
+    file.write_text(
+        json.dumps([{"type": "human", "data": {"content": [words, block], "id": "m1"}}])
+    )
     assert counts(htm, file) == (1, 0, 0, 0)
     assert counts(htm, file) == (0, 0, 1, 0)
-    pages = {each["content"]: each["metadata"].get("page") for each in htm("timeline", "--json").json}
-    assert pages == {"Here you are.": None, "Herons nest in trees.": 1, "Storks nest on chimneys.": 2}
+    pages = {
+        each["content"]: each["metadata"].get("page") for each in htm("timeline", "--json").json
+    }
+    assert pages == {
+        "Here you are.": None,
+        "Herons nest in trees.": 1,
+        "Storks nest on chimneys.": 2,
+    }

@@ -73,7 +73,11 @@ def test_one_table_goes_where_it_is_told_to(htm: Htm, dsn: str) -> None:
         "--json",
     )
     [table] = htm(*words).json["tables"]
-    assert (table["into"], table["model"], table["imported"]) == ("collection town", "Model:hash", ROWS)
+    assert (table["into"], table["model"], table["imported"]) == (
+        "collection town",
+        "Model:hash",
+        ROWS,
+    )
     assert "got guide, langchain_pg_embedding" in htm(*words[:2], "--collection", "town").err
 
 
@@ -85,7 +89,9 @@ def test_what_was_said_gets_its_vectors_before_the_command_ends(htm: Htm, dsn: s
     assert stats["vectors"] == stats["nodes"] > 0
 
 
-def test_its_report_fits_a_narrow_terminal(htm: Htm, dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_its_report_fits_a_narrow_terminal(
+    htm: Htm, dsn: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("COLUMNS", "60")
     out = htm("import", address_of(dsn), "--embedder", "Model:hash", "--dry-run").out
     assert "langchain-pgvectorstore" in out
@@ -102,7 +108,9 @@ def test_a_database_with_nothing_known_says_which_tables_it_has(htm: Htm, dsn: s
     assert htm("import", address_of(dsn), "--table", "guides").code == 3
 
 
-def test_without_rights_it_says_which_and_shows_no_password(htm: Htm, stranger: str, dsn: str) -> None:
+def test_without_rights_it_says_which_and_shows_no_password(
+    htm: Htm, stranger: str, dsn: str
+) -> None:
     answer = htm("import", stranger, "--embedder", "Model:hash")
     assert answer.code == 1
     assert "grant select on guide" in answer.err

@@ -50,7 +50,9 @@ def test_what_is_owed_is_listed_given_up_and_retried(
     assert parked["id"][:8] in shown
     assert "parked" in shown
     picky.repaired = True
-    assert htm("jobs", "retry", parked["id"], "--kind", "tag", "--json", *model).json == {"retried": 0}
+    assert htm("jobs", "retry", parked["id"], "--kind", "tag", "--json", *model).json == {
+        "retried": 0
+    }
     assert "1 jobs are due again" in htm("jobs", "retry", *model).out
     htm("worker", "--once", *model)
     assert htm("jobs", "--json", *model).json == []
@@ -63,11 +65,15 @@ def test_ids_are_for_retry(htm: Htm) -> None:
     assert htm("jobs", "dance").code == 2
 
 
-def test_a_worker_does_the_jobs_of_the_taggers_it_is_given(htm: Htm, database: Database, tenant: str) -> None:
+def test_a_worker_does_the_jobs_of_the_taggers_it_is_given(
+    htm: Htm, database: Database, tenant: str
+) -> None:
     node = htm("remember", "Ann likes coffee.", "--no-wait", "--json").json["id"]
     with database.transaction(tenant) as connection:
         jobs.enqueue(connection, [node], kind="tag", model="keywords")
-    done = htm("worker", "--once", "--tagger", "keywords", "--propositioner", "ollama:gemma3", "--json").json
+    done = htm(
+        "worker", "--once", "--tagger", "keywords", "--propositioner", "ollama:gemma3", "--json"
+    ).json
     assert "keywords" in done["models"]
     assert "ollama:gemma3" in done["models"]
     assert "coffee" in htm("tags").out
@@ -88,7 +94,12 @@ def test_what_waits_is_said_by_lane_without_lanes_that_are_done() -> None:
         PendingJobs("relate", "", bulk=False, pending=0, parked=2, oldest=None),
     ]
     said = describe_backlog(backlog)
-    assert said == "embed minilm: 3, the oldest for 12 s; embed minilm (bulk): 20,000, the oldest for 3,600 s"
-    most = PendingJobs("embed", "minilm", bulk=False, pending=100_000, parked=0, oldest=60.0, more=True)
+    assert (
+        said
+        == "embed minilm: 3, the oldest for 12 s; embed minilm (bulk): 20,000, the oldest for 3,600 s"
+    )
+    most = PendingJobs(
+        "embed", "minilm", bulk=False, pending=100_000, parked=0, oldest=60.0, more=True
+    )
     assert describe_backlog([most]) == "embed minilm: more than 100,000, the oldest for 60 s"
     assert describe_backlog([]) == ""

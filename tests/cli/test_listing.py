@@ -34,10 +34,16 @@ def filled(make: Make) -> Iterator[Memory]:
     idle = Settings(**SETTINGS.model_dump(by_alias=True) | {"worker": "off"})
     alone = HashEmbedder(name=f"alone-{uuid.uuid4().hex[:8]}")
     with make(
-        settings=idle, embedder=alone, user="ann", session="a session with a rather long name, of a day in May"
+        settings=idle,
+        embedder=alone,
+        user="ann",
+        session="a session with a rather long name, of a day in May",
     ) as memory:
         first = memory.remember(
-            "I live in Lisbon.", role="user", name="Ann of a rather long name", tags=["place:lisbon"]
+            "I live in Lisbon.",
+            role="user",
+            name="Ann of a rather long name",
+            tags=["place:lisbon"],
         )
         second = memory.remember("I live in Porto now.", role="user", tags=["place:porto"])
         memory.link(first.id, second.id)
@@ -67,7 +73,9 @@ def test_csv_has_the_rows_of_json_and_a_table_fits_80_and_40_columns(
     call = [each.format(first.id) for each in words]
     whose = ("--user", "ann") if words[0] != "audit" else ()
     told = htm(*call, "--json", *whose).json
-    rows = told if isinstance(told, list) else told.get("hits", told.get("lines", told.get("files")))
+    rows = (
+        told if isinstance(told, list) else told.get("hits", told.get("lines", told.get("files")))
+    )
     listed = htm(*call, "--csv", *whose)
     assert len(rows_of(listed)) == len(rows)
     for width in (80, 40):
@@ -92,16 +100,23 @@ def test_what_any_command_shows_fits_80_columns_and_has_no_colours_in_a_pipe(
     htm: Htm, filled: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert {words[0] for words in (*CALLS, *SHOWN)} | ELSEWHERE == set(COMMANDS)
-    first, other = (next(each.id for each in filled.list() if place in each.content) for place in ("Lisbon", "Porto"))
+    first, other = (
+        next(each.id for each in filled.list() if place in each.content)
+        for place in ("Lisbon", "Porto")
+    )
     folder, questions, backup = (
         tmp_path / "a folder with a rather long name",
         tmp_path / "questions.jsonl",
         tmp_path / "backup.jsonl",
     )
     folder.mkdir()
-    (folder / "a file with a rather long name.md").write_text("# Long\n\nA long note. " + "word " * 100)
+    (folder / "a file with a rather long name.md").write_text(
+        "# Long\n\nA long note. " + "word " * 100
+    )
     questions.write_text('{"question": "Where do I live?", "expected": ["I live in Lisbon."]}\n')
-    (talk := tmp_path / "talk.jsonl").write_text('{"content": "We talk.", "session": "of a rather long name"}\n')
+    (talk := tmp_path / "talk.jsonl").write_text(
+        '{"content": "We talk.", "session": "of a rather long name"}\n'
+    )
     monkeypatch.setenv("COLUMNS", "80")
     for words in SHOWN:
         call = [each.format(first, folder, questions, other, backup, talk) for each in words]
@@ -119,7 +134,9 @@ def test_what_any_command_shows_fits_80_columns_and_has_no_colours_in_a_pipe(
 
 def test_csv_has_whole_ids_and_texts_that_a_table_shortens(htm: Htm) -> None:
     long = "word " * 200
-    node = htm("remember", long, "--tags", "a,b", "--metadata", '{"n": 1}', "--no-wait", "--json").json
+    node = htm(
+        "remember", long, "--tags", "a,b", "--metadata", '{"n": 1}', "--no-wait", "--json"
+    ).json
     [row] = rows_of(htm("list", "--csv"))
     assert (row["id"], row["memory"], row["tags"]) == (node["id"], long, "a; b")
     assert row["metadata"] == '{"n": 1}'
@@ -130,7 +147,10 @@ def test_csv_has_whole_ids_and_texts_that_a_table_shortens(htm: Htm) -> None:
 def test_a_text_that_a_spreadsheet_would_run_begins_with_an_apostrophe_and_numbers_stay(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    columns = [Column(name="text", value=lambda row: row[0]), Column(name="number", value=lambda row: row[1])]
+    columns = [
+        Column(name="text", value=lambda row: row[0]),
+        Column(name="number", value=lambda row: row[1]),
+    ]
     print_csv([(text, -1.5) for text in (*HOSTILE, "a=1", 'say "x",\ny')], columns)
     told = capsys.readouterr().out
     assert told.endswith('"say ""x"",\ny",-1.5\r\n')
@@ -160,11 +180,16 @@ def test_values_as_csv_text_are_what_a_program_can_read_back() -> None:
 def test_a_narrow_terminal_shows_each_row_as_names_and_values(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    columns = [Column(name="id", value=lambda row: row[0]), Column(name="text", value=lambda row: row[1])]
+    columns = [
+        Column(name="id", value=lambda row: row[0]),
+        Column(name="text", value=lambda row: row[1]),
+    ]
     monkeypatch.setenv("COLUMNS", "24")
     print_table([("8a6b67da", "one"), ("9c1e04d2", "two")], columns)
     assert capsys.readouterr().out == "id    8a6b67da\ntext  one\n\nid    9c1e04d2\ntext  two\n"
-    print_table([("8a6b67da", "The boat lies at pier seven."), ("9c1e04d2", "said\nagain")], columns)
+    print_table(
+        [("8a6b67da", "The boat lies at pier seven."), ("9c1e04d2", "said\nagain")], columns
+    )
     assert capsys.readouterr().out == (
         "id    8a6b67da\ntext  The boat lies at\n      pier seven.\n\nid    9c1e04d2\ntext  said\n      again\n"
     ), "a long text goes on below where it began"

@@ -30,12 +30,27 @@ def test_what_is_remembered_with_its_fields_comes_back_with_them(htm: Htm) -> No
         "--role",
         "user",
     ]
-    node = htm("remember", "The dog is called Biscuit.", *options, "--at", "2026-03-01T09:30:00+01:00", "--json").json
+    node = htm(
+        "remember",
+        "The dog is called Biscuit.",
+        *options,
+        "--at",
+        "2026-03-01T09:30:00+01:00",
+        "--json",
+    ).json
     assert (node["tags"], node["importance"], node["is_new"]) == (["dog", "user:pet"], 8.0, True)
-    [hit] = htm("recall", "dog", "--where", '{"age": {"$gte": 4}}', "--tags", "user", "--json").json["hits"]
-    assert (hit["content"], hit["vector_rank"], hit["text_rank"]) == ("The dog is called Biscuit.", 1, 1)
+    [hit] = htm(
+        "recall", "dog", "--where", '{"age": {"$gte": 4}}', "--tags", "user", "--json"
+    ).json["hits"]
+    assert (hit["content"], hit["vector_rank"], hit["text_rank"]) == (
+        "The dog is called Biscuit.",
+        1,
+        1,
+    )
     assert hit["mentions"][0]["name"] == "Ines"
-    assert datetime.fromisoformat(hit["mentions"][0]["at"]) == datetime(2026, 3, 1, 8, 30, tzinfo=UTC)
+    assert datetime.fromisoformat(hit["mentions"][0]["at"]) == datetime(
+        2026, 3, 1, 8, 30, tzinfo=UTC
+    )
     assert htm("recall", "dog", "--where", '{"age": {"$gt": 4}}').code == 3
 
 
@@ -55,8 +70,17 @@ def test_what_a_note_replaces_is_known_when_the_command_ends(htm: Htm) -> None:
     assert htm("jobs", "--json").json == []
 
 
-def test_people_see_score_ranks_speaker_and_the_local_time(htm: Htm, monkeypatch: pytest.MonkeyPatch) -> None:
-    htm("remember", "The dog is called Biscuit.", "--name", "Ines", "--at", "2026-03-01T23:30:00+00:00")
+def test_people_see_score_ranks_speaker_and_the_local_time(
+    htm: Htm, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    htm(
+        "remember",
+        "The dog is called Biscuit.",
+        "--name",
+        "Ines",
+        "--at",
+        "2026-03-01T23:30:00+00:00",
+    )
     local = datetime(2026, 3, 1, 23, 30, tzinfo=UTC).astimezone().strftime("%Y-%m-%d %H:%M")
     shown = htm("recall", "dog", "--explain").out
     for part in ("score", "meaning", "words", "Ines", local, "Biscuit", "ms for the search"):
@@ -80,7 +104,9 @@ def test_nothing_found_is_exit_code_3_and_an_empty_document(htm: Htm) -> None:
     assert missing.err.startswith("htm: ")
 
 
-def test_a_vector_that_could_not_be_made_is_told_and_owed(htm: Htm, models: dict[str, HashEmbedder]) -> None:
+def test_a_vector_that_could_not_be_made_is_told_and_owed(
+    htm: Htm, models: dict[str, HashEmbedder]
+) -> None:
     name = f"away-{uuid.uuid4().hex[:8]}"  # no other test's worker knows it
     models[name] = HashEmbedder(name=name)
     models[name].down = True
@@ -91,11 +117,32 @@ def test_a_vector_that_could_not_be_made_is_told_and_owed(htm: Htm, models: dict
 
 
 def test_recall_takes_every_filter(htm: Htm) -> None:
-    said(htm, "Tea at four.", "--robot", "atlas", "--session", "s1", "--at", "2026-01-05T12:00:00+00:00")
-    said(htm, "Tea at five.", "--robot", "hal", "--session", "s2", "--at", "2026-02-05T12:00:00+00:00")
+    said(
+        htm,
+        "Tea at four.",
+        "--robot",
+        "atlas",
+        "--session",
+        "s1",
+        "--at",
+        "2026-01-05T12:00:00+00:00",
+    )
+    said(
+        htm,
+        "Tea at five.",
+        "--robot",
+        "hal",
+        "--session",
+        "s2",
+        "--at",
+        "2026-02-05T12:00:00+00:00",
+    )
 
     def found(*options: object) -> set[str]:
-        return {hit["content"] for hit in htm("recall", "tea", *options, "--no-hold", "--json").json["hits"]}
+        return {
+            hit["content"]
+            for hit in htm("recall", "tea", *options, "--no-hold", "--json").json["hits"]
+        }
 
     assert found() == {"Tea at four.", "Tea at five."}
     assert found("--by", "atlas") == {"Tea at four."}
@@ -118,7 +165,10 @@ def test_users_see_their_own_and_what_is_shared(htm: Htm) -> None:
 def test_context_is_plain_text_within_its_budget_when_it_is_piped(htm: Htm) -> None:
     said(htm, "One thing.", "--robot", "atlas")
     said(htm, "Another thing.", "--robot", "atlas")
-    assert set(htm("context", "--robot", "atlas").out.strip().split("\n\n")) == {"One thing.", "Another thing."}
+    assert set(htm("context", "--robot", "atlas").out.strip().split("\n\n")) == {
+        "One thing.",
+        "Another thing.",
+    }
     made = htm("context", "--robot", "atlas", "--budget", 4, "--order", "recent", "--json").json
     assert made["tokens"] <= 4
     assert made["text"] == "Another thing."
@@ -145,13 +195,19 @@ def test_forgotten_is_hidden_restored_is_back_purged_is_gone(htm: Htm) -> None:
     assert htm("recall", "tea").code == 0
     htm("forget", node)
     assert htm("purge", "--older-than", "1 day", "--yes", "--json").json == {"purged": 0}
-    assert htm("purge", "--older-than", "2999-01-01T00:00:00+00:00", "--yes", "--json").json == {"purged": 1}
+    assert htm("purge", "--older-than", "2999-01-01T00:00:00+00:00", "--yes", "--json").json == {
+        "purged": 1
+    }
     assert htm("restore", node).code == 3
 
 
 def test_nothing_is_erased_without_a_yes(htm: Htm) -> None:
     node = said(htm, "Tea.", "--key", "drink")
-    for words in (("purge", "--older-than", "0 days"), ("erase", "--key", "drink"), ("erase", "--session", "s")):
+    for words in (
+        ("purge", "--older-than", "0 days"),
+        ("erase", "--key", "drink"),
+        ("erase", "--session", "s"),
+    ):
         done = htm(*words)
         assert done.code == 2
         assert "--yes" in done.err
@@ -185,7 +241,16 @@ def test_a_model_that_is_not_the_tenants_is_refused_with_the_command(htm: Htm) -
 
 
 def test_times_and_sources_are_options_of_remember(htm: Htm) -> None:
-    htm("remember", "The code is kingfisher.", "--valid", "until 12 May 2031", "--ttl", "30 days", "--source", "web")
+    htm(
+        "remember",
+        "The code is kingfisher.",
+        "--valid",
+        "until 12 May 2031",
+        "--ttl",
+        "30 days",
+        "--source",
+        "web",
+    )
     [said] = htm("timeline", "--json").json
     assert said["source"] == "web"
     assert said["trust"] == 0
@@ -206,7 +271,9 @@ def test_who_names_no_user_and_finds_nothing_is_told_of_whom_there_are_memories(
     for command in (("recall", "Who is my vet?"), ("list",), ("timeline",), ("profile",)):
         answer = htm(*command)
         assert answer.code == 3
-        assert " ".join(answer.err.split()).endswith("there are memories of users: \ufffd[31mcle[/o], nadia")
+        assert " ".join(answer.err.split()).endswith(
+            "there are memories of users: \ufffd[31mcle[/o], nadia"
+        )
         assert answer.out == ""
     assert "of users" not in htm("recall", "Who is my vet?", "--user", "ben").err
     for number in range(6):
@@ -215,5 +282,11 @@ def test_who_names_no_user_and_finds_nothing_is_told_of_whom_there_are_memories(
 
 
 def test_one_memory_without_a_vector_is_one_memory(htm: Htm) -> None:
-    assert "1 memory is found by its words only" in htm("remember", "The dog is called Biscuit.", "--no-wait").err
-    assert "2 memories are found by their words only" in htm("remember", "The cat is called Miso.", "--no-wait").err
+    assert (
+        "1 memory is found by its words only"
+        in htm("remember", "The dog is called Biscuit.", "--no-wait").err
+    )
+    assert (
+        "2 memories are found by their words only"
+        in htm("remember", "The cat is called Miso.", "--no-wait").err
+    )

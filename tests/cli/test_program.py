@@ -48,7 +48,9 @@ def test_the_version_is_the_packages(process: Htm) -> None:
     ],
     ids=" ".join,
 )
-def test_a_mistake_of_usage_exits_with_2_and_no_traceback(main: Htm, words: tuple[str, ...]) -> None:
+def test_a_mistake_of_usage_exits_with_2_and_no_traceback(
+    main: Htm, words: tuple[str, ...]
+) -> None:
     done = main(*words)
     assert (done.code, done.out) == (2, "")
     assert "Error" in done.err
@@ -70,7 +72,9 @@ def test_a_mistake_of_usage_exits_with_2_and_no_traceback(main: Htm, words: tupl
     ],
     ids=" ".join,
 )
-def test_what_cannot_be_meant_exits_with_2_and_one_line_that_says_why(main: Htm, words: tuple[str, ...]) -> None:
+def test_what_cannot_be_meant_exits_with_2_and_one_line_that_says_why(
+    main: Htm, words: tuple[str, ...]
+) -> None:
     done = main(*words)
     assert (done.code, done.out) == (2, "")
     assert done.err.startswith("htm: ")
@@ -78,7 +82,9 @@ def test_what_cannot_be_meant_exits_with_2_and_one_line_that_says_why(main: Htm,
 
 
 @pytest.mark.parametrize(
-    "words", [("recall", "x", "--where", "{a"), ("remember", "x", "--at", "yesterday")], ids=" ".join
+    "words",
+    [("recall", "x", "--where", "{a"), ("remember", "x", "--at", "yesterday")],
+    ids=" ".join,
 )
 def test_a_process_of_its_own_says_the_same_of_a_mistake_to_the_last_byte(
     main: Htm, process: Htm, words: tuple[str, ...]
@@ -87,7 +93,9 @@ def test_a_process_of_its_own_says_the_same_of_a_mistake_to_the_last_byte(
     assert process(*words) == main(*words)
 
 
-def test_a_database_that_is_away_exits_with_1_and_keeps_the_password_to_itself(process: Htm) -> None:
+def test_a_database_that_is_away_exits_with_1_and_keeps_the_password_to_itself(
+    process: Htm,
+) -> None:
     url = "postgresql://ines:secret@127.0.0.1:1/nowhere?connect_timeout=2"
     done = process("stats", "--url", url, "--json")
     assert (done.code, done.out) == (1, "")
@@ -117,14 +125,20 @@ def test_what_is_piped_has_no_colours_nor_escapes(process: Htm, tenant: str) -> 
     done = process("recall", "red", "--tenant", tenant, "--mode", "text")
     assert "red" in done.out
     assert "\x1b" not in done.out
-    assert "\x1b" not in process("recall", "red", "--tenant", tenant, "--mode", "text", "--json").out
+    assert (
+        "\x1b" not in process("recall", "red", "--tenant", tenant, "--mode", "text", "--json").out
+    )
 
 
 @pytest.mark.parametrize("form", [["--json"], []], ids=["json", "table"])
-def test_a_pipe_whose_reader_has_gone_ends_it_quietly(process: Htm, tenant: str, form: list[str]) -> None:
+def test_a_pipe_whose_reader_has_gone_ends_it_quietly(
+    process: Htm, tenant: str, form: list[str]
+) -> None:
     assert process("remember", "Somebody said this.", "--tenant", tenant, "--no-wait").code == 0
     command = [sys.executable, "-m", "htm_core.cli", "timeline", "--tenant", tenant, *form]
-    with subprocess.Popen(command, cwd=ROOT, env=bare(), stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+    with subprocess.Popen(
+        command, cwd=ROOT, env=bare(), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as running:
         assert running.stdout is not None
         assert running.stderr is not None
         running.stdout.close()
@@ -169,12 +183,19 @@ main()
 
 def test_ctrl_c_once_all_is_done_changes_nothing(environment: None) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", LAST_INSTANT], cwd=ROOT, env=bare(), capture_output=True, text=True, check=False
+        [sys.executable, "-c", LAST_INSTANT],
+        cwd=ROOT,
+        env=bare(),
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, f"htm {htm_core.__version__}\n", "")
 
 
-def test_an_interrupt_in_the_middle_of_an_import_ends_nothing_and_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupt_in_the_middle_of_an_import_ends_nothing_and_says_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """What opens memories may be imported in part then, or not at all: there is nothing to close."""
     monkeypatch.delattr(htm_core, "shutdown", raising=False)
     monkeypatch.setitem(sys.modules, "htm_core.memory.process", None)  # importing it fails
@@ -219,15 +240,24 @@ main()
 
 @pytest.mark.parametrize("program", ["stand-in", "embedded"])
 def test_ctrl_c_while_it_embeds_ends_it_within_a_second_and_nothing_is_lost(
-    environment: None, database: Database, tenant: str, tmp_path: Path, program: str, request: pytest.FixtureRequest
+    environment: None,
+    database: Database,
+    tenant: str,
+    tmp_path: Path,
+    program: str,
+    request: pytest.FixtureRequest,
 ) -> None:
     talk, variables = tmp_path / "talk.jsonl", bare()
     if program == "embedded":
         request.getfixturevalue("real_embedder")
         variables["HTM_MODEL_DIR"] = str(weights.find())
-    talk.write_text('{"role": "user", "content": "I like tea."}\n{"role": "user", "content": "I like coffee."}\n')
+    talk.write_text(
+        '{"role": "user", "content": "I like tea."}\n{"role": "user", "content": "I like coffee."}\n'
+    )
     with talk.open("a") as more:  # so that the embedded model has work for a while
-        more.writelines(f'{{"role": "user", "content": "{n} {"words of a garden " * 50}"}}\n' for n in range(90))
+        more.writelines(
+            f'{{"role": "user", "content": "{n} {"words of a garden " * 50}"}}\n' for n in range(90)
+        )
     with subprocess.Popen(
         [sys.executable, "-c", {"stand-in": BUSY, "embedded": EMBEDDED}[program], "import", str(talk), "--tenant", tenant],
         cwd=ROOT, env=variables, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -245,8 +275,12 @@ def test_ctrl_c_while_it_embeds_ends_it_within_a_second_and_nothing_is_lost(
     assert "Traceback" not in err
     assert "terminate called" not in err
     with database.transaction(tenant) as connection:
-        said = connection.execute("select content from nodes where tenant = this_tenant()").fetchall()
-        jobs = connection.execute("select 1 from jobs where tenant = this_tenant() and kind = 'embed'").fetchall()
+        said = connection.execute(
+            "select content from nodes where tenant = this_tenant()"
+        ).fetchall()
+        jobs = connection.execute(
+            "select 1 from jobs where tenant = this_tenant() and kind = 'embed'"
+        ).fetchall()
     assert {"I like coffee.", "I like tea."} < {row["content"] for row in said}
     assert len(said) == 92
     assert len(jobs) == 92 if program == "stand-in" else len(jobs) > 0
@@ -255,7 +289,11 @@ def test_ctrl_c_while_it_embeds_ends_it_within_a_second_and_nothing_is_lost(
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "SIGINT"])
 def test_a_worker_ends_well_when_it_is_told_to(process: Htm, number: signal.Signals) -> None:
     with subprocess.Popen(
-        [sys.executable, "-m", "htm_core.cli", "worker"], cwd=ROOT, env=bare(), stderr=subprocess.PIPE, text=True
+        [sys.executable, "-m", "htm_core.cli", "worker"],
+        cwd=ROOT,
+        env=bare(),
+        stderr=subprocess.PIPE,
+        text=True,
     ) as running:
         assert running.stderr is not None
         while "Working for" not in running.stderr.readline():

@@ -99,9 +99,9 @@ def test_what_is_said_meanwhile_is_found_by_the_new_model(
     assert (done.passages, done.owed) == (65, 0)
     renewed = make(embedder=new, settings=IDLE)
     for number in range(1, 6):
-        assert renewed.recall(f"Said in between, number {number}.", mode="vector")[0].score == pytest.approx(
-            1, abs=0.01
-        )
+        assert renewed.recall(f"Said in between, number {number}.", mode="vector")[
+            0
+        ].score == pytest.approx(1, abs=0.01)
     assert renewed.stats().pending_jobs == 0
 
 
@@ -113,7 +113,9 @@ def test_what_a_process_says_that_does_not_know_of_the_change_is_mended_by_runni
     renewed = make(embedder=new, settings=IDLE)
     assert "afterwards" in renewed.recall("said afterwards", mode="text")[0].content
     assert reembed(database, tenant=tenant, embedder=resolve(new)).embedded == 1
-    assert renewed.recall("Said with the old model, afterwards.", mode="vector")[0].score == pytest.approx(1, abs=0.01)
+    assert renewed.recall("Said with the old model, afterwards.", mode="vector")[
+        0
+    ].score == pytest.approx(1, abs=0.01)
 
 
 def test_a_model_that_goes_down_leaves_the_old_one_in_place_and_the_next_run_goes_on(
@@ -187,10 +189,17 @@ def test_two_changes_at_once_end_with_one_model_and_an_error_for_the_other(
     filled: Memory, make: Make, database: Database, new: Hooked, tenant: str
 ) -> None:
     third = Hooked(dimension=100, name=f"third-{uuid.uuid4().hex[:8]}")
-    new.hook = lambda batch: batch == 2 and reembed(database, tenant=tenant, embedder=resolve(third))
+    new.hook = lambda batch: (
+        batch == 2 and reembed(database, tenant=tenant, embedder=resolve(third))
+    )
     with pytest.raises(StorageError, match="another change was completed"):
         reembed(database, tenant=tenant, embedder=resolve(new))
-    assert make(embedder=third, settings=IDLE).recall("Parcel p7 went to house h7.", mode="vector")[0].vector_rank == 1
+    assert (
+        make(embedder=third, settings=IDLE)
+        .recall("Parcel p7 went to house h7.", mode="vector")[0]
+        .vector_rank
+        == 1
+    )
 
 
 def test_a_tenant_without_memories_is_not_found(database: Database, new: Hooked) -> None:
@@ -225,7 +234,9 @@ def test_killed_in_the_midst_it_goes_on_where_it_was(
 ) -> None:
     name, mark = f"new-{uuid.uuid4().hex[:8]}", tmp_path / "done"
     command = [sys.executable, "-c", SLOW, url or "", tenant, name, str(mark)]
-    with subprocess.Popen(command, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}) as process:
+    with subprocess.Popen(
+        command, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}
+    ) as process:
         while not mark.exists() or int(mark.read_text() or 0) < 20:
             assert process.poll() is None
             time.sleep(0.02)
@@ -235,7 +246,12 @@ def test_killed_in_the_midst_it_goes_on_where_it_was(
     done = reembed(database, tenant=tenant, embedder=resolve(model))
     assert (done.passages, done.owed) == (60, 0)
     assert done.embedded <= 40
-    assert make(embedder=model, settings=IDLE).recall("Parcel p7 went to house h7.", mode="vector")[0].vector_rank == 1
+    assert (
+        make(embedder=model, settings=IDLE)
+        .recall("Parcel p7 went to house h7.", mode="vector")[0]
+        .vector_rank
+        == 1
+    )
 
 
 OWN_MODELS = """
@@ -270,13 +286,21 @@ def test_a_tenant_goes_to_a_model_that_a_module_of_ones_own_makes(
 ) -> None:
     """As from the embedded model to one of OpenAI: another length of vectors, and no name that commands could know."""
     with pytest.raises(DimensionMismatch, match="htm reembed --embedder MODULE:OBJECT"):
-        make(embedder=HashEmbedder(dimension=1536, name=own_models), settings=IDLE).recall("Parcel p7", mode="vector")
+        make(embedder=HashEmbedder(dimension=1536, name=own_models), settings=IDLE).recall(
+            "Parcel p7", mode="vector"
+        )
     done = htm("reembed", "--embedder", f"{own_models}:openai", "--json").json
     assert (done["before"], done["model"]) == ("HashEmbedder:hash", f"HashEmbedder:{own_models}")
     assert (done["embedded"], done["owed"], done["dropped"]) == (60, 0, 60)
     assert sys.modules[own_models].made == 2, "one of the module itself, and one of the command"
     found = htm(
-        "recall", "Parcel p7 went to house h7.", "--mode", "vector", "--embedder", f"{own_models}:model", "--json"
+        "recall",
+        "Parcel p7 went to house h7.",
+        "--mode",
+        "vector",
+        "--embedder",
+        f"{own_models}:model",
+        "--json",
     )
     assert found.json["hits"][0]["vector_rank"] == 1
     renewed = make(embedder=HashEmbedder(dimension=1536, name=own_models), settings=IDLE)
@@ -289,7 +313,10 @@ def test_a_tenant_goes_to_a_model_that_a_module_of_ones_own_makes(
     [
         ("nothing", "to name an object of a module"),
         ("number", "LlamaIndex's BaseEmbedding, or a function that makes one, got int"),
-        ("without_key", "to make a model without arguments, got ValueError: OPENAI_API_KEY is not set"),
+        (
+            "without_key",
+            "to make a model without arguments, got ValueError: OPENAI_API_KEY is not set",
+        ),
     ],
 )
 def test_an_object_that_is_no_model_is_an_error_that_says_what_it_is(
@@ -303,7 +330,9 @@ def test_an_object_that_is_no_model_is_an_error_that_says_what_it_is(
 def test_the_name_that_is_stored_with_vectors_is_imported_by_no_command(
     htm: Htm, make: Make, own_models: str, tmp_path: Path
 ) -> None:
-    (tmp_path / "trap.py").write_text("raise SystemExit('a module was run because a database named it')")
+    (tmp_path / "trap.py").write_text(
+        "raise SystemExit('a module was run because a database named it')"
+    )
     memory = make(embedder=type("trap", (HashEmbedder,), {})(name="model"), settings=IDLE)
     memory.remember("Said with a model of a program.")
     assert memory.flush()

@@ -19,14 +19,22 @@ def nodes(htm: Htm) -> tuple[str, str, str]:
 def test_what_was_linked_is_related_with_its_path(htm: Htm, nodes: tuple[str, str, str]) -> None:
     boiler, cellar, aker = nodes
     made = htm("link", cellar, boiler, "--type", "supports", "--weight", "0.5", "--json").json
-    assert made == {"source": cellar, "target": boiler, "kind": "supports", "origin": "link", "weight": 0.5}
+    assert made == {
+        "source": cellar,
+        "target": boiler,
+        "kind": "supports",
+        "origin": "link",
+        "weight": 0.5,
+    }
     assert htm("link", boiler, aker).out == f"{boiler} → {aker}  related by 1\n"
     [near, far] = htm("related", aker, "--json").json
     assert (near["node"]["id"], near["weight"], len(near["path"])) == (boiler, 1.0, 1)
     assert (far["node"]["id"], far["weight"], far["path"][1]) == (cellar, 0.5, made)
     assert "related, ← supports" in htm("related", aker).out
     assert "supports →" in htm("related", cellar).out
-    assert [each["node"]["id"] for each in htm("related", aker, "--hops", "1", "--json").json] == [boiler]
+    assert [each["node"]["id"] for each in htm("related", aker, "--hops", "1", "--json").json] == [
+        boiler
+    ]
 
 
 def test_related_keeps_to_types_weights_and_a_limit(htm: Htm, nodes: tuple[str, str, str]) -> None:
@@ -34,9 +42,16 @@ def test_related_keeps_to_types_weights_and_a_limit(htm: Htm, nodes: tuple[str, 
     htm("link", boiler, cellar, "--kind", "contradicts", "--weight", "0.4")
     htm("link", boiler, aker)
     assert len(htm("related", boiler, "--json").json) == 2
-    assert [each["node"]["id"] for each in htm("related", boiler, "--type", "contradicts", "--json").json] == [cellar]
-    assert [each["node"]["id"] for each in htm("related", boiler, "--min-weight", "0.5", "--json").json] == [aker]
-    assert [each["node"]["id"] for each in htm("related", boiler, "--limit", "1", "--json").json] == [aker]
+    assert [
+        each["node"]["id"]
+        for each in htm("related", boiler, "--type", "contradicts", "--json").json
+    ] == [cellar]
+    assert [
+        each["node"]["id"] for each in htm("related", boiler, "--min-weight", "0.5", "--json").json
+    ] == [aker]
+    assert [
+        each["node"]["id"] for each in htm("related", boiler, "--limit", "1", "--json").json
+    ] == [aker]
 
 
 def test_a_link_is_taken_away_by_a_weight_of_nothing(htm: Htm, nodes: tuple[str, str, str]) -> None:

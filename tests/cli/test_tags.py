@@ -10,11 +10,19 @@ from tests.cli.conftest import Htm
 @pytest.fixture
 def node(htm: Htm) -> str:
     htm("remember", "Ben drinks tea.", "--tags", "food:tea")
-    return str(htm("remember", "Ann likes coffee.", "--tags", "food:coffee,person:ann", "--json").json["id"])
+    return str(
+        htm("remember", "Ann likes coffee.", "--tags", "food:coffee,person:ann", "--json").json[
+            "id"
+        ]
+    )
 
 
 def test_the_tree_is_printed_nested_and_drawn(htm: Htm, node: str) -> None:
-    assert htm("tags").out.splitlines()[:3] == ["├── food (2)", "│   ├── coffee (1)", "│   └── tea (1)"]
+    assert htm("tags").out.splitlines()[:3] == [
+        "├── food (2)",
+        "│   ├── coffee (1)",
+        "│   └── tea (1)",
+    ]
     assert htm("tags", "tree", "person").out == "person (1)\n└── ann (1)\n"
     assert htm("tags", "--as", "mermaid").out.startswith("flowchart LR\n")
     assert htm("tags", "--as", "svg").out.startswith("<svg ")
@@ -23,22 +31,33 @@ def test_the_tree_is_printed_nested_and_drawn(htm: Htm, node: str) -> None:
 
 
 def test_tags_are_popular_found_and_related(htm: Htm, node: str) -> None:
-    assert {each["tag"] for each in htm("tags", "popular", "--json").json} == {"food:tea", "food:coffee", "person:ann"}
+    assert {each["tag"] for each in htm("tags", "popular", "--json").json} == {
+        "food:tea",
+        "food:coffee",
+        "person:ann",
+    }
     assert htm("tags", "search", "cofee", "--json").json[0]["tag"] == "food:coffee"
-    assert htm("tags", "related", "food", "--json").json == [{"tag": "person:ann", "shared": 1, "weight": 0.5}]
+    assert htm("tags", "related", "food", "--json").json == [
+        {"tag": "person:ann", "shared": 1, "weight": 0.5}
+    ]
     assert "food:coffee" in htm("tags", "search", "coffee").out
     assert htm("tags", "popular", "--timeframe", "last year").code == 3
 
 
 def test_tags_are_given_and_taken(htm: Htm, node: str) -> None:
-    assert htm("tags", "add", node, "place:oslo", "--json").json["tags"] == ["food:coffee", "person:ann", "place:oslo"]
+    assert htm("tags", "add", node, "place:oslo", "--json").json["tags"] == [
+        "food:coffee",
+        "person:ann",
+        "place:oslo",
+    ]
     assert "person:ann" not in htm("tags", "remove", node, "person:ann", "place:oslo").out
     assert htm("tags", "add", node, "no good!").code == 2
     assert htm("tags", "add", "nobody", "a").code == 3
 
 
 @pytest.mark.parametrize(
-    "words", [["add", "x"], ["search"], ["related"], ["popular", "x"], ["tree", "a", "b"], ["dance"]]
+    "words",
+    [["add", "x"], ["search"], ["related"], ["popular", "x"], ["tree", "a", "b"], ["dance"]],
 )
 def test_what_is_missing_or_too_much_is_a_mistake_of_usage(htm: Htm, words: list[str]) -> None:
     assert htm("tags", *words).code == 2

@@ -8,7 +8,11 @@ from tests.cli.conftest import Htm
 
 
 def remember(htm: Htm, text: str, session: str) -> str:
-    return str(htm("remember", text, "--user", "ann", "--session", session, "--no-wait", "--json").json["id"])
+    return str(
+        htm("remember", text, "--user", "ann", "--session", session, "--no-wait", "--json").json[
+            "id"
+        ]
+    )
 
 
 @pytest.mark.usefixtures("real_embedder")
@@ -19,7 +23,9 @@ def test_a_profile_is_shown_with_where_it_was_said_or_as_a_model_gets_it(htm: Ht
     shown = htm("profile", "--user", "ann")
     assert "I moved from Lisbon to Porto. (before: I live in Lisbon.)" in shown.out
     assert "new" in shown.out
-    assert htm("profile", "--user", "ann", "--text").out.startswith('Places: "I moved from Lisbon to Porto." (said ')
+    assert htm("profile", "--user", "ann", "--text").out.startswith(
+        'Places: "I moved from Lisbon to Porto." (said '
+    )
     [line] = htm("profile", "--user", "ann", "--json").json["lines"]
     assert line["key"] == "profile:places:i-moved-from-lisbon-to-porto"
     assert line["former"][0]["value"] == "I live in Lisbon."
@@ -37,7 +43,10 @@ def test_a_dry_run_shows_what_tidying_then_does_and_undo_takes_it_back(htm: Htm)
     assert [(each["node_id"], each["into_id"]) for each in done["merges"]] == [(second, first)]
     assert done["lines"] == []
     assert "0 memories merged" in htm("tidy", "--user", "ann").out
-    assert htm("tidy", "--user", "ann", "--undo", first).out == "1 memories stand for themselves again.\n"
+    assert (
+        htm("tidy", "--user", "ann", "--undo", first).out
+        == "1 memories stand for themselves again.\n"
+    )
     assert htm("tidy", "--user", "ann", "--undo", first).code != 0
     assert htm("tidy", "--user", "ann", "--undo", second, "--json").code != 0
 

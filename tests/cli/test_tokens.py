@@ -8,9 +8,20 @@ from htm_core.db.database import Database
 from tests.cli.conftest import Htm
 
 
-def test_a_token_is_made_shown_once_listed_and_revoked(htm: Htm, database: Database, tenant: str) -> None:
+def test_a_token_is_made_shown_once_listed_and_revoked(
+    htm: Htm, database: Database, tenant: str
+) -> None:
     made = htm(
-        "tokens", "create", "laptop", "--user", "ann", "--scope", "read,admin", "--expires-in", "90", "--json"
+        "tokens",
+        "create",
+        "laptop",
+        "--user",
+        "ann",
+        "--scope",
+        "read,admin",
+        "--expires-in",
+        "90",
+        "--json",
     ).json
     assert made["secret"].startswith("htm_")
     assert made["token"]["scopes"] == ["read", "admin"]

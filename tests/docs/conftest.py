@@ -41,9 +41,20 @@ def run(empty_database: str, weights_dir: Path, tmp_path: Path) -> Run:
     def run_page(source: str, page: Path) -> subprocess.CompletedProcess[str]:
         script = tmp_path / f"page_{page.stem}.py"  # its line numbers are the page's
         script.write_text(source, encoding="utf-8")
-        own = {"HTM_DATABASE_URL": empty_database, "HTM_HOME": str(tmp_path), "HTM_MODEL_DIR": str(weights_dir)}
+        own = {
+            "HTM_DATABASE_URL": empty_database,
+            "HTM_HOME": str(tmp_path),
+            "HTM_MODEL_DIR": str(weights_dir),
+        }
         environment = {**os.environ, **own, "PYTHONPATH": str(ROOT)}
-        command = [sys.executable, str(ROOT / "tests" / "docs" / "steps.py"), str(script), str(tmp_path / MISSED)]
-        return subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=240)
+        command = [
+            sys.executable,
+            str(ROOT / "tests" / "docs" / "steps.py"),
+            str(script),
+            str(tmp_path / MISSED),
+        ]
+        return subprocess.run(
+            command, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=240
+        )
 
     return run_page

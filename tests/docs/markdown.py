@@ -10,7 +10,9 @@ from pkgutil import resolve_name
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
 PAGES = sorted((ROOT / "docs").glob("*.md"))
-GUIDES = sorted([*(ROOT / "docs" / "migrate").glob("*.md"), *(ROOT / "docs" / "recipes").glob("*.md")])
+GUIDES = sorted(
+    [*(ROOT / "docs" / "migrate").glob("*.md"), *(ROOT / "docs" / "recipes").glob("*.md")]
+)
 EVERYTHING = [README, ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 _FENCE = re.compile(r"^ {0,3}```(\w*)[^\n]*$")
@@ -84,10 +86,14 @@ def sections(path: Path) -> dict[str, str]:
 
 def anchors(path: Path) -> set[str]:
     """The anchors that GitHub makes of a page's headings, and those that the site makes of public names and their members."""
-    headings = {re.sub(r"[^\w\- ]", "", name).strip().lower().replace(" ", "-") for name in sections(path)}
+    headings = {
+        re.sub(r"[^\w\- ]", "", name).strip().lower().replace(" ", "-") for name in sections(path)
+    }
     names = re.findall(r"^::: (\S+)$", prose(path), re.M)
     return headings | {
-        anchor for name in names for anchor in (name, *(f"{name}.{of}" for of in dir(resolve_name(name))))
+        anchor
+        for name in names
+        for anchor in (name, *(f"{name}.{of}" for of in dir(resolve_name(name))))
     }
 
 

@@ -41,7 +41,10 @@ def new_kernel() -> Iterator[AsyncKernelManager]:
 
 
 def run(
-    notebook: nbformat.NotebookNode, kernel: AsyncKernelManager, folder: Path, own: dict[str, str] | None = None
+    notebook: nbformat.NotebookNode,
+    kernel: AsyncKernelManager,
+    folder: Path,
+    own: dict[str, str] | None = None,
 ) -> None:
     """Run all cells in a kernel, which works in the folder and has these variables."""
     first = nbformat.v4.new_notebook(
@@ -50,7 +53,12 @@ def run(
     backend = "module://matplotlib_inline.backend_inline"
     for each in (first, notebook):
         client = NotebookClient(
-            each, km=kernel, timeout=SECONDS, record_timing=False, coalesce_streams=True, ipython_hist_file=":memory:"
+            each,
+            km=kernel,
+            timeout=SECONDS,
+            record_timing=False,
+            coalesce_streams=True,
+            ipython_hist_file=":memory:",
         )
         client.execute(env={**os.environ, "PYTHONPATH": str(ROOT), "MPLBACKEND": backend})
 

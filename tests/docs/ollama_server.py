@@ -44,7 +44,10 @@ class Handler(BaseHTTPRequestHandler):
         if self.path == "/api/embed":
             vectors = HashEmbedder(DIMENSION).embed_documents(asked["input"])
             rounded = [[round(number, 4) for number in vector] for vector in vectors]
-            self._answer([{"model": asked["model"], "embeddings": rounded}], "application/json; charset=utf-8")
+            self._answer(
+                [{"model": asked["model"], "embeddings": rounded}],
+                "application/json; charset=utf-8",
+            )
         elif self.path == "/api/chat":
             lines = list(said(asked))
             if not asked.get("stream", True):
@@ -80,7 +83,10 @@ def said(asked: dict[str, Any]) -> Iterator[dict[str, Any]]:
     messages = asked["messages"]
     for word in re.findall(r"\S+\s*", repeated(messages)):
         yield line({"content": word})
-    counts = {"prompt_eval_count": sum(len(each.get("content", "").split()) for each in messages), "eval_count": 7}
+    counts = {
+        "prompt_eval_count": sum(len(each.get("content", "").split()) for each in messages),
+        "eval_count": 7,
+    }
     yield line({"content": ""}, done=True, done_reason="stop", total_duration=1, **counts)
 
 
@@ -91,4 +97,8 @@ def repeated(messages: list[dict[str, Any]]) -> str:
     shown += block
     words = set(re.findall(r"\w{3,}", question.lower()))
     lines = [line for text in shown for line in text.splitlines() if not line.endswith("?")]
-    return max(lines, key=lambda line: len(words & set(re.findall(r"\w{3,}", line.lower()))), default="Noted.")
+    return max(
+        lines,
+        key=lambda line: len(words & set(re.findall(r"\w{3,}", line.lower()))),
+        default="Noted.",
+    )

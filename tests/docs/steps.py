@@ -48,7 +48,11 @@ class Steps:
         """Make a call, and note whether less can be seen after it."""
         before = visible()
         answer = call()
-        return self._awaited(name, answer, before) if inspect.isawaitable(answer) else self._done(name, answer, before)
+        return (
+            self._awaited(name, answer, before)
+            if inspect.isawaitable(answer)
+            else self._done(name, answer, before)
+        )
 
     async def _awaited(self, name: str, answer: Awaitable[Any], before: int) -> Any:
         return self._done(name, await answer, before)
@@ -61,7 +65,9 @@ class Steps:
     def missed(self) -> list[str]:
         """The functions that never ran, and the deletions that never took anything away."""
         return [f"{name} never ran" for name, ran in self.functions.items() if not ran] + [
-            f".{name}() never took anything away" for name, took in self.deletions.items() if not took
+            f".{name}() never took anything away"
+            for name, took in self.deletions.items()
+            if not took
         ]
 
 
@@ -101,7 +107,9 @@ class _Noting(ast.NodeTransformer):
 
 
 def _call(method: str, *arguments: ast.expr) -> ast.Call:
-    return ast.Call(ast.Attribute(ast.Name("__steps__", ast.Load()), method, ast.Load()), list(arguments), [])
+    return ast.Call(
+        ast.Attribute(ast.Name("__steps__", ast.Load()), method, ast.Load()), list(arguments), []
+    )
 
 
 def visible() -> int:

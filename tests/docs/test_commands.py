@@ -40,16 +40,24 @@ def option(words: list[str], *names: str) -> str | None:
 
 def prepare(whose: dict[str, Any], *, is_forgotten: bool) -> str:
     """Make a memory, perhaps forgotten, and another one that has expired; gives the id of the first."""
-    with Memory("atlas", **whose, embedder=HashEmbedder(), settings=Settings(worker="off")) as memory:
+    with Memory(
+        "atlas", **whose, embedder=HashEmbedder(), settings=Settings(worker="off")
+    ) as memory:
         node = memory.remember("The code of the gate is 4711.")
-        memory.remember("The parcel is here.", at=datetime.now(UTC) - timedelta(days=90), ttl=timedelta(days=1))
+        memory.remember(
+            "The parcel is here.", at=datetime.now(UTC) - timedelta(days=90), ttl=timedelta(days=1)
+        )
         if is_forgotten:
             memory.forget(node.id)
         return node.id
 
 
 def test_the_pages_have_such_commands() -> None:
-    assert {"htm erase --tenant harbour --user lena --yes", "`htm sweep", "htm tokens revoke laptop"} <= set(COMMANDS)
+    assert {
+        "htm erase --tenant harbour --user lena --yes",
+        "`htm sweep",
+        "htm tokens revoke laptop",
+    } <= set(COMMANDS)
 
 
 @pytest.fixture(scope="module")
@@ -72,10 +80,16 @@ def test_a_command_that_takes_something_away_does_so(
 
     words = shlex.split(command.removeprefix("`"))[1:]
     tenant = option(words, "--tenant", "--whole-tenant") or "default"
-    whose = {"tenant": tenant, "user": option(words, "--user"), "session": option(words, "--session")}
+    whose = {
+        "tenant": tenant,
+        "user": option(words, "--user"),
+        "session": option(words, "--session"),
+    }
     id = prepare(whose, is_forgotten=words[0] in ("restore", "purge"))
     with psycopg.connect(memories) as connection:  # and it was long ago
-        connection.execute("update htm.mentions set forgotten_at = forgotten_at - interval '90 days'")
+        connection.execute(
+            "update htm.mentions set forgotten_at = forgotten_at - interval '90 days'"
+        )
     words = [PLACEHOLDERS.sub(id, word) for word in words]
     if words[0] == "tokens":
         htm("tokens", "create", words[-1])

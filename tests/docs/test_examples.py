@@ -54,7 +54,10 @@ for name, source, dsn in json.load(open("pages.json", encoding="utf-8")):
 
 pytestmark = pytest.mark.timeout(LONGEST + 60)
 BY_A_MODEL = "weather "  # a tool that the stand-in of a model does not call
-FIRST_PAGES = (README, ROOT / "docs" / "quickstart.md")  # a newcomer runs these again, and one after the other
+FIRST_PAGES = (
+    README,
+    ROOT / "docs" / "quickstart.md",
+)  # a newcomer runs these again, and one after the other
 OTHERS = [page for page in WITH_PYTHON if page not in FIRST_PAGES]
 
 
@@ -63,7 +66,9 @@ def relative(page: Path) -> str:
 
 
 @pytest.fixture(scope="module")
-def outcomes(database_url: str, weights_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+def outcomes(
+    database_url: str, weights_dir: Path, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, Any]:
     """What became of each page: what of it was missed (`Steps.missed`), or the traceback.
 
     Importing two frameworks once for all pages saves most of the time. Each page has a database of its own, a copy of an empty one.
@@ -73,7 +78,11 @@ def outcomes(database_url: str, weights_dir: Path, tmp_path_factory: pytest.Temp
         empty = held.enter_context(new_database(database_url))
         migrate(empty)
         pages = [
-            (relative(page), program(page), held.enter_context(new_database(database_url, like=empty)))
+            (
+                relative(page),
+                program(page),
+                held.enter_context(new_database(database_url, like=empty)),
+            )
             for page in OTHERS
         ]
         (folder / "pages.json").write_text(json.dumps(pages), encoding="utf-8")
@@ -89,20 +98,28 @@ def outcomes(database_url: str, weights_dir: Path, tmp_path_factory: pytest.Temp
 
 
 @pytest.mark.parametrize("page", OTHERS, ids=relative)
-def test_the_examples_of_a_page_run_as_they_stand_to_what_they_take_away(page: Path, outcomes: dict[str, Any]) -> None:
+def test_the_examples_of_a_page_run_as_they_stand_to_what_they_take_away(
+    page: Path, outcomes: dict[str, Any]
+) -> None:
     missed = outcomes.get(relative(page), ["it was not reached"])
     assert [each for each in missed if not each.startswith(BY_A_MODEL)] == []
 
 
-def test_the_readme_and_the_quickstart_run_twice_over_one_database(run: Run, tmp_path: Path) -> None:
+def test_the_readme_and_the_quickstart_run_twice_over_one_database(
+    run: Run, tmp_path: Path
+) -> None:
     for number, page in enumerate(FIRST_PAGES * 2):
         done = run(program(page), page)
         assert done.returncode == 0, f"{page.name}: {done.stdout[-2_000:]}\n{done.stderr[-4_000:]}"
         missed = json.loads((tmp_path / MISSED).read_text())
-        assert missed == [] or number >= len(FIRST_PAGES), page.name  # what is known already is not embedded again
+        assert missed == [] or number >= len(FIRST_PAGES), (
+            page.name
+        )  # what is known already is not embedded again
 
 
-def test_an_example_that_stops_short_of_what_it_takes_away_is_noticed(run: Run, tmp_path: Path) -> None:
+def test_an_example_that_stops_short_of_what_it_takes_away_is_noticed(
+    run: Run, tmp_path: Path
+) -> None:
     page = (
         "from htm_core import Memory",
         "def shortest(item, now): return item.tokens",
@@ -117,7 +134,9 @@ def test_an_example_that_stops_short_of_what_it_takes_away_is_noticed(run: Run, 
 
 
 def test_the_readme_and_the_quickstart_have_examples() -> None:
-    assert {README.name, "quickstart.md", "concepts.md", "langchain.md"} <= {page.name for page in WITH_PYTHON}
+    assert {README.name, "quickstart.md", "concepts.md", "langchain.md"} <= {
+        page.name for page in WITH_PYTHON
+    }
 
 
 @pytest.mark.parametrize("page", EVERYTHING, ids=lambda page: str(page.relative_to(ROOT)))
@@ -128,14 +147,18 @@ def test_python_is_fenced_as_python_so_that_it_is_run(page: Path) -> None:
 
 def test_the_first_screen_of_the_readme_has_two_commands_of_one_line() -> None:
     first_screen = README.read_text(encoding="utf-8").split("\n## ")[0]
-    commands = [block for block in blocks(README) if block.language == "sh" and block.text in first_screen]
+    commands = [
+        block for block in blocks(README) if block.language == "sh" and block.text in first_screen
+    ]
     assert len(commands) == 2
     assert all(len(block.text.splitlines()) == 1 for block in commands)
     assert commands[0].text.endswith("htm demo")
 
 
 def test_the_continuous_build_runs_the_readmes_test_command() -> None:
-    command = next(block.text for block in blocks(README) if block.language == "sh" and "pytest" in block.text)
+    command = next(
+        block.text for block in blocks(README) if block.language == "sh" and "pytest" in block.text
+    )
     run = (ROOT / ".ci" / "run").read_text()
     assert all(part in run for part in (".[dev]", command.split("&&")[1].strip()))
 

@@ -23,7 +23,10 @@ from tests.docs.notebooks import SECONDS, new_kernel, run
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 WITH_A_MODEL = NOTEBOOKS[:3]
-LONG = (NOTEBOOKS[0], NOTEBOOKS[2])  # of a hundred turns: they are run with a model, and not without one too
+LONG = (
+    NOTEBOOKS[0],
+    NOTEBOOKS[2],
+)  # of a hundred turns: they are run with a model, and not without one too
 MOST_ASKED = 10  # calls of the model in a notebook
 # Paths and addresses of a machine, which a published notebook must not show.
 PRIVATE = re.compile(r"/(?:home|root|tmp|var|Users)/|[Cc]:\\|\b\d{1,3}(?:\.\d{1,3}){3}\b")
@@ -67,7 +70,11 @@ def test_a_notebook_runs_from_top_to_bottom_and_asks_a_model_of_ollama_seldom(
     answer = ollama_server.said
     monkeypatch.setattr(ollama_server, "said", lambda each: (asked.append(each), answer(each))[1])
     with ollama_server.serving() as ollama:
-        own = {"HTM_DATABASE_URL": empty_database, "HTM_HOME": str(tmp_path), "HTM_MODEL_DIR": str(weights_dir)}
+        own = {
+            "HTM_DATABASE_URL": empty_database,
+            "HTM_HOME": str(tmp_path),
+            "HTM_MODEL_DIR": str(weights_dir),
+        }
         run(notebook, kernel, tmp_path, {**own, "OLLAMA_MODEL": model, "OLLAMA_HOST": ollama})
     assert bool(asked) == bool(model)
     assert len(asked) <= MOST_ASKED
@@ -96,12 +103,19 @@ def test_its_outputs_are_committed_and_say_nothing_of_a_machine(path: Path) -> N
 
 def text_of(output: nbformat.NotebookNode) -> str:
     shown = output.get("data", {})
-    return str(output.get("text", "")) + "".join(str(shown[kind]) for kind in shown if kind.startswith("text/"))
+    return str(output.get("text", "")) + "".join(
+        str(shown[kind]) for kind in shown if kind.startswith("text/")
+    )
 
 
 @each_notebook
 def test_something_is_shown_that_is_better_seen_than_read(path: Path) -> None:
-    kinds = {kind for cell in code_cells(read(path)) for output in cell.outputs for kind in output.get("data", {})}
+    kinds = {
+        kind
+        for cell in code_cells(read(path))
+        for output in cell.outputs
+        for kind in output.get("data", {})
+    }
     assert kinds & {"image/png", "image/svg+xml", "text/html", "text/markdown"}
 
 
@@ -125,7 +139,9 @@ def test_what_it_imports_comes_with_what_it_tells_to_install(path: Path) -> None
         *others.split(),
         *re.findall(r"pip install ([\w-]+)`", told),
     ]  # Jupyter brings IPython's kernel
-    installed = brought("htm-memory", frozenset(extras.split(","))).union(*(brought(name) for name in wanted))
+    installed = brought("htm-memory", frozenset(extras.split(","))).union(
+        *(brought(name) for name in wanted)
+    )
     for cell in code_cells(notebook):
         source = re.sub(r"^(\s*)await ", r"\1", cell.source, flags=re.M)
         for node in ast.walk(ast.parse(source)):
@@ -138,7 +154,9 @@ def test_what_it_imports_comes_with_what_it_tells_to_install(path: Path) -> None
             )
             for name in {name.partition(".")[0] for name in names} - sys.stdlib_module_names:
                 providers = {normal(each) for each in distributions().get(name, [name])}
-                assert providers & (installed | {"htm-memory"}) or name.startswith("htm_"), f"{name} is not installed"
+                assert providers & (installed | {"htm-memory"}) or name.startswith("htm_"), (
+                    f"{name} is not installed"
+                )
 
 
 distributions = cache(packages_distributions)  # it reads the metadata of all that is installed
@@ -161,7 +179,9 @@ def brought(name: str, extras: frozenset[str] = frozenset()) -> frozenset[str]:
             for line in requires(each) or ():
                 requirement = Requirement(line)
                 marker = requirement.marker
-                if marker is None or any(marker.evaluate({"extra": extra}) for extra in wanted or {""}):
+                if marker is None or any(
+                    marker.evaluate({"extra": extra}) for extra in wanted or {""}
+                ):
                     ahead.append((requirement.name, frozenset(requirement.extras)))
     return frozenset(found)
 

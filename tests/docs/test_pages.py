@@ -37,18 +37,26 @@ def test_links_between_pages_resolve(page: Path) -> None:
 
 def test_every_page_is_on_the_map() -> None:
     mapped = {(DOCS / target.partition("#")[0]).resolve() for target in links(DOCS / "index.md")}
-    lost = [relative(page) for page in EVERYTHING if page not in mapped and page not in (README, DOCS / "index.md")]
+    lost = [
+        relative(page)
+        for page in EVERYTHING
+        if page not in mapped and page not in (README, DOCS / "index.md")
+    ]
     assert lost == []
 
 
 @pytest.mark.parametrize("word", HOUSE_WORDS)
 def test_each_house_word_has_one_entry_in_the_glossary(word: str) -> None:
-    entries = re.findall(r"^\*\*([^*]+)\*\*", (DOCS / "glossary.md").read_text(encoding="utf-8"), re.M)
+    entries = re.findall(
+        r"^\*\*([^*]+)\*\*", (DOCS / "glossary.md").read_text(encoding="utf-8"), re.M
+    )
     assert entries.count(word) == 1
 
 
 def test_the_glossary_is_in_order() -> None:
-    entries = re.findall(r"^\*\*([^*]+)\*\*", (DOCS / "glossary.md").read_text(encoding="utf-8"), re.M)
+    entries = re.findall(
+        r"^\*\*([^*]+)\*\*", (DOCS / "glossary.md").read_text(encoding="utf-8"), re.M
+    )
     assert entries == sorted(entries, key=str.lower)
 
 
@@ -59,7 +67,9 @@ def test_each_why_page_says_at_its_head_what_it_explains(page: Path) -> None:
 
 @pytest.mark.parametrize("page", EVERYTHING, ids=relative)
 def test_files_that_the_pages_name_exist(page: Path) -> None:
-    named = re.findall(r"`((?:htm_core|htm_langchain|htm_llamaindex|tests|benchmarks)/[\w/]+\.\w+)`", prose(page))
+    named = re.findall(
+        r"`((?:htm_core|htm_langchain|htm_llamaindex|tests|benchmarks)/[\w/]+\.\w+)`", prose(page)
+    )
     assert [name for name in named if not (ROOT / name).exists()] == []
 
 

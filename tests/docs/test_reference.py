@@ -18,7 +18,9 @@ from tests.docs.markdown import ROOT, sections
 
 API = ROOT / "docs" / "api"
 SOURCES = [
-    path for package in ("htm_core", "htm_langchain", "htm_llamaindex") for path in (ROOT / package).rglob("*.py")
+    path
+    for package in ("htm_core", "htm_langchain", "htm_llamaindex")
+    for path in (ROOT / package).rglob("*.py")
 ]
 VERBS = [
     (owner, name)
@@ -26,14 +28,24 @@ VERBS = [
     for name, verb in vars(owner).items()
     if inspect.isfunction(verb) and not name.startswith("_")
 ]
-SHARED = set(re.findall(r"`(\w+)`", sections(API / "memory.md")["Arguments that mean the same everywhere"]))
+SHARED = set(
+    re.findall(r"`(\w+)`", sections(API / "memory.md")["Arguments that mean the same everywhere"])
+)
 
 
-@pytest.mark.parametrize(("owner", "name"), VERBS, ids=lambda value: getattr(value, "__name__", value))
-def test_each_parameter_of_a_verb_is_named_in_its_docstring_or_among_the_shared_ones(owner: type, name: str) -> None:
+@pytest.mark.parametrize(
+    ("owner", "name"), VERBS, ids=lambda value: getattr(value, "__name__", value)
+)
+def test_each_parameter_of_a_verb_is_named_in_its_docstring_or_among_the_shared_ones(
+    owner: type, name: str
+) -> None:
     verb = getattr(owner, name)
     named = {*re.findall(r"\w+", inspect.getdoc(verb) or ""), *SHARED}
-    assert [parameter for parameter in list(inspect.signature(verb).parameters)[1:] if parameter not in named] == []
+    assert [
+        parameter
+        for parameter in list(inspect.signature(verb).parameters)[1:]
+        if parameter not in named
+    ] == []
 
 
 def test_every_option_of_a_memory_is_in_its_docstring() -> None:
@@ -48,11 +60,18 @@ def test_every_setting_says_what_it_is(settings: type[Settings | Signals]) -> No
 
 
 def test_awaited_verbs_that_are_made_by_hand_have_the_signatures_of_the_others() -> None:
-    by_hand = [name for name, twin in vars(AsyncMemory).items() if inspect.isfunction(twin) and hasattr(Memory, name)]
+    by_hand = [
+        name
+        for name, twin in vars(AsyncMemory).items()
+        if inspect.isfunction(twin) and hasattr(Memory, name)
+    ]
     by_hand = [name for name in by_hand if not name.startswith("_")]
     assert by_hand
     for name in by_hand:
-        twin, verb = (inspect.signature(getattr(owner, name)).parameters.values() for owner in (AsyncMemory, Memory))
+        twin, verb = (
+            inspect.signature(getattr(owner, name)).parameters.values()
+            for owner in (AsyncMemory, Memory)
+        )
         assert [(one.name, one.kind, one.default) for one in twin] == [
             (one.name, one.kind, one.default) for one in verb
         ]
@@ -82,7 +101,11 @@ def calls(name: str) -> Iterator[ast.Call]:
     """Every call of a function or method of this name in the packages."""
     for path in SOURCES:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == name:
+            if (
+                isinstance(node, ast.Call)
+                and isinstance(node.func, ast.Attribute)
+                and node.func.attr == name
+            ):
                 yield node
 
 
@@ -92,7 +115,9 @@ def first_text(call: ast.Call) -> str | None:
 
 
 def test_every_event_is_listed_with_its_numbers() -> None:
-    emitted = {first_text(call): [keyword.arg for keyword in call.keywords] for call in calls("emit")}
+    emitted = {
+        first_text(call): [keyword.arg for keyword in call.keywords] for call in calls("emit")
+    }
     events = {name: names for name, names in emitted.items() if name is not None}
     assert {"remember", "recall", "evict"} <= events.keys()
     listed = sections(API / "values.md")["Events"]
@@ -111,7 +136,9 @@ def test_every_logger_is_listed() -> None:
 
 def test_every_environment_variable_is_listed() -> None:
     read = {
-        name for path in SOURCES for name in re.findall(r"\bHTM_[A-Z]+(?:_[A-Z]+)*\b", path.read_text(encoding="utf-8"))
+        name
+        for path in SOURCES
+        for name in re.findall(r"\bHTM_[A-Z]+(?:_[A-Z]+)*\b", path.read_text(encoding="utf-8"))
     }
     assert read >= {"HTM_HOME", "HTM_DATABASE_URL", "HTM_MODEL_DIR"}
     listed = sections(API / "settings.md")["Environment variables"]

@@ -24,8 +24,12 @@ from tests.docs.markdown import ROOT
 from tests.docs.questions import ANSWERED, EARLIER, HELD_OUT, NEWCOMERS, TUNED
 from tests.public_names import PACKAGES
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-MAPPED = re.findall(r"^ +- .*?([\w/-]+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.M)
+CHROMIUM = (
+    shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+)
+MAPPED = re.findall(
+    r"^ +- .*?([\w/-]+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.M
+)
 
 
 QUESTIONS = EARLIER | TUNED | HELD_OUT
@@ -116,7 +120,9 @@ def test_the_changelog_and_the_notebooks_are_pages_with_their_pictures(site: Pat
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_each_public_name_has_an_anchor_on_a_page_of_the_reference(package: str, site: Path) -> None:
+def test_each_public_name_has_an_anchor_on_a_page_of_the_reference(
+    package: str, site: Path
+) -> None:
     pages = "".join(page.read_text(encoding="utf-8") for page in (site / "api").rglob("index.html"))
     names = import_module(package).__all__
     assert names
@@ -132,7 +138,9 @@ def test_the_check_names_what_is_broken_or_loaded_from_elsewhere(tmp_path: Path)
         '<a href="there/#top"></a><a href="https://example.org"></a><a href="there/#gone"></a><a href="lost/"></a>'
         '<link rel="canonical" href="https://example.org"><link rel="stylesheet" href="https://fonts.org/a.css">'
     )
-    (tmp_path / "own.css").write_text('@import "https://fonts.org/b.css"; a { background: url("own.png") }')
+    (tmp_path / "own.css").write_text(
+        '@import "https://fonts.org/b.css"; a { background: url("own.png") }'
+    )
     assert faults(tmp_path) == [
         "index.html: loads https://fonts.org/a.css from another host",
         "index.html: links to there/#gone, and that page has no such anchor",
@@ -187,28 +195,47 @@ def take_pictures(browser: Any, address: str) -> None:
 
 
 def test_each_page_of_the_pictures_has_one_that_is_small() -> None:
-    assert {path.name for path in PICTURES.glob("site-*.webp")} == {f"site-{name}.webp" for name in SHOWN}
+    assert {path.name for path in PICTURES.glob("site-*.webp")} == {
+        f"site-{name}.webp" for name in SHOWN
+    }
     assert max(path.stat().st_size for path in PICTURES.glob("site-*.webp")) < 100_000
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="this needs a Chromium that is installed: apt install chromium")
-def test_in_a_browser_the_site_asks_no_other_host_finds_by_search_and_has_a_dark_mode(address: str) -> None:
-    sync_api = pytest.importorskip("playwright.sync_api", reason="this needs playwright: pip install playwright")
+@pytest.mark.skipif(
+    CHROMIUM is None, reason="this needs a Chromium that is installed: apt install chromium"
+)
+def test_in_a_browser_the_site_asks_no_other_host_finds_by_search_and_has_a_dark_mode(
+    address: str,
+) -> None:
+    sync_api = pytest.importorskip(
+        "playwright.sync_api", reason="this needs playwright: pip install playwright"
+    )
     with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        browser = playwright.chromium.launch(
+            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"]
+        )
         page = browser.new_page(color_scheme="light")
         asked: list[str] = []
         problems: list[str] = []
         page.on("request", lambda request: asked.append(request.url))
         page.on("pageerror", lambda error: problems.append(str(error)))
-        page.on("response", lambda response: problems.append(response.url) if response.status >= 400 else None)
+        page.on(
+            "response",
+            lambda response: problems.append(response.url) if response.status >= 400 else None,
+        )
         page.goto(f"{address}/quickstart/")
         light = page.evaluate("getComputedStyle(document.body).backgroundColor")
         page.emulate_media(color_scheme="dark")
-        page.wait_for_function("old => getComputedStyle(document.body).backgroundColor !== old", arg=light)
+        page.wait_for_function(
+            "old => getComputedStyle(document.body).backgroundColor !== old", arg=light
+        )
         page.goto(f"{address}/quickstart/?q=recall_timeout")  # as a shared search does
-        page.locator(".md-search-result__link").first.wait_for(timeout=120_000)  # an index is made first
-        found = page.locator(".md-search-result__link").evaluate_all("links => links.map(link => link.pathname)")
+        page.locator(".md-search-result__link").first.wait_for(
+            timeout=120_000
+        )  # an index is made first
+        found = page.locator(".md-search-result__link").evaluate_all(
+            "links => links.map(link => link.pathname)"
+        )
         typed = found_by_typing(page, TYPED)
         text = page.locator(".md-search-result__list").inner_text()
         suggested = page.locator("[data-md-component=search-suggest]").inner_text()
@@ -220,7 +247,9 @@ def test_in_a_browser_the_site_asks_no_other_host_finds_by_search_and_has_a_dark
     assert typed[0] == "recipes/erasure/"
     assert {words: answered[words][0] for words in FORMS} == FORMS
     assert "langchain/" in answered[BEGUN][:3], "a name that is being typed is completed as a whole"
-    assert "Missing: zebras" in text, "a word that is nowhere is named as it was typed, and everyday words are not"
+    assert "Missing: zebras" in text, (
+        "a word that is nowhere is named as it was typed, and everyday words are not"
+    )
     assert suggested == "", "a stem is no word that can be proposed"
     lost = {
         question: answered[question][:5]
@@ -234,7 +263,9 @@ def test_in_a_browser_the_site_asks_no_other_host_finds_by_search_and_has_a_dark
     }
     assert lost == {}, "questions, and the pages that the search found first instead of an answer"
     first = [question for question, pages in QUESTIONS.items() if answered[question][0] in pages]
-    assert len(first) >= 55, f"expected the first page to answer mostly, as it did for 60 of 80, got {len(first)}"
+    assert len(first) >= 55, (
+        f"expected the first page to answer mostly, as it did for 60 of 80, got {len(first)}"
+    )
     assert "/langchain/" in found
     assert problems == []
     assert [url for url in asked if not url.startswith((address, "data:", "blob:"))] == []

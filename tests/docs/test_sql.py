@@ -56,8 +56,16 @@ def memories(database_url: str, names: dict[str, str]) -> Iterator[str]:
         server.execute(f"create database {name}")
         run(dsn, SET_UP_BLOCK.text, names)
         own = {"HTM_DATABASE_URL": dsn, "PYTHONPATH": str(ROOT)}
-        remember = [sys.executable, "-m", "htm_core.cli", "remember", "The boat lies at pier seven."]
-        subprocess.run(remember, env={**os.environ, **own}, check=True, capture_output=True, timeout=120)
+        remember = [
+            sys.executable,
+            "-m",
+            "htm_core.cli",
+            "remember",
+            "The boat lies at pier seven.",
+        ]
+        subprocess.run(
+            remember, env={**os.environ, **own}, check=True, capture_output=True, timeout=120
+        )
         yield dsn
         server.execute(f"drop database {name} with (force)")
         for parameter in ("wal_recycle", "min_wal_size"):
@@ -81,7 +89,9 @@ def run(dsn: str, sql: str, names: dict[str, str]) -> list[list[tuple[object, ..
     return found
 
 
-def test_the_statements_of_every_page_run_in_the_order_of_the_pages(memories: str, names: dict[str, str]) -> None:
+def test_the_statements_of_every_page_run_in_the_order_of_the_pages(
+    memories: str, names: dict[str, str]
+) -> None:
     indexes: list[list[tuple[object, ...]]] = []
     for page, block in sorted(OTHERS, key=lambda each: "create role chatbot" not in each[1].text):
         try:

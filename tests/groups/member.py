@@ -60,7 +60,11 @@ class Robot:
         for step in range(number):
             action = rng.choices(list(done), weights=(5, 2, 1, 1))[0]
             word = f"word{rng.randrange(40)}"
-            until_there(lambda action=action, word=word, step=step: self._act(action, word, f"{seed}-{step}"))
+            until_there(
+                lambda action=action, word=word, step=step: self._act(
+                    action, word, f"{seed}-{step}"
+                )
+            )
             done[action] += 1
         return done
 

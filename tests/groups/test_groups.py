@@ -12,7 +12,17 @@ from typing import Any
 import psycopg
 import pytest
 
-from htm_core import Event, Eviction, Group, InvalidInput, Item, Memory, Node, Settings, StorageError
+from htm_core import (
+    Event,
+    Eviction,
+    Group,
+    InvalidInput,
+    Item,
+    Memory,
+    Node,
+    Settings,
+    StorageError,
+)
 from htm_core.db.database import Database
 from htm_core.engine.groups import listener as listening
 from htm_core.engine.groups import store as groups
@@ -25,7 +35,9 @@ from tests.conftest import SETTINGS, Make
 
 def like_another_process(number: int) -> Settings:
     """Settings with which a memory has its own heartbeat, listener and connections, as another process would."""
-    return Settings(**SETTINGS.model_dump(by_alias=True) | {"worker": "off", "worker_batch": 100 + number})
+    return Settings(
+        **SETTINGS.model_dump(by_alias=True) | {"worker": "off", "worker_batch": 100 + number}
+    )
 
 
 def eventually(what: Callable[[], Any], *, seconds: float = 30.0) -> Any:
@@ -93,7 +105,11 @@ def test_a_group_has_a_working_memory_in_each_session_and_of_each_user(make: Mak
     with make("a", session="one", user="ann") as a:
         a.group("team")
         a.remember("of ann in one")
-        with a.of(session="two") as two, make("b", session="one", user="ann") as b, make("b", session="one") as nobody:
+        with (
+            a.of(session="two") as two,
+            make("b", session="one", user="ann") as b,
+            make("b", session="one") as nobody,
+        ):
             assert contents(two) == []
             b.group("team", role="passive")
             nobody.group("team", role="passive")
@@ -101,7 +117,9 @@ def test_a_group_has_a_working_memory_in_each_session_and_of_each_user(make: Mak
             assert contents(nobody) == []
             two.remember("of ann in two")
             with b.of(session="two") as same:
-                assert contents(same) == ["of ann in two"], "a member's other conversations are the group's, too"
+                assert contents(same) == ["of ann in two"], (
+                    "a member's other conversations are the group's, too"
+                )
 
 
 def test_leaving_gives_the_robot_its_own_working_memory_back(make: Make) -> None:
@@ -156,24 +174,36 @@ def test_what_another_process_changes_arrives_without_being_asked_for(
         assert eventually(lambda: len(held) == 0), "a clearing"
 
 
-def test_what_a_lost_process_added_beyond_the_budget_is_evicted_and_reported_by_another(make: Make) -> None:
+def test_what_a_lost_process_added_beyond_the_budget_is_evicted_and_reported_by_another(
+    make: Make,
+) -> None:
     gone: list[Eviction] = []
     with make("a", budget=6, tokenizer=count, policy="fifo", on_evict=gone.append) as a:
         a.group("team")
         first = a.remember("one two three")
         others = [a.remember(text) for text in ("four five six", "seven eight nine")]
         assert eventually(lambda: [each.item.id for each in gone] == [first.id])
-        with a._engine.transaction() as connection:  # it was killed before it saw that its plan was too much
+        with (
+            a._engine.transaction() as connection
+        ):  # it was killed before it saw that its plan was too much
             store.change(connection, a._engine.working.key, admitted=[item(first)])
         assert eventually(lambda: [each.item.id for each in gone] == [first.id, others[0].id])
         assert contents(a) == ["seven eight nine", "one two three"]
 
 
 def item(node: Node) -> Item:
-    return Item(id=node.id, content=node.content, tokens=node.tokens, added_at=time.time(), accessed_at=time.time())
+    return Item(
+        id=node.id,
+        content=node.content,
+        tokens=node.tokens,
+        added_at=time.time(),
+        accessed_at=time.time(),
+    )
 
 
-def test_a_process_listens_on_one_connection_however_many_groups(make: Make, database_url: str) -> None:
+def test_a_process_listens_on_one_connection_however_many_groups(
+    make: Make, database_url: str
+) -> None:
     before = listeners(database_url)
     with make("a") as a, make("b") as b, make("c") as c:
         assert all(memory.group(f"team {memory.robot}") for memory in (a, b, c))
@@ -183,18 +213,27 @@ def test_a_process_listens_on_one_connection_however_many_groups(make: Make, dat
 
 def listeners(database_url: str) -> set[int]:
     with psycopg.connect(database_url) as connection:
-        rows = connection.execute("select pid from pg_stat_activity where application_name = 'htm-listener'").fetchall()
+        rows = connection.execute(
+            "select pid from pg_stat_activity where application_name = 'htm-listener'"
+        ).fetchall()
     return {row[0] for row in rows}
 
 
 def test_notifications_on_the_channel_reveal_nothing(make: Make, database_url: str) -> None:
-    with psycopg.connect(database_url, autocommit=True) as outsider, make("a", user="ann", session="private") as a:
-        outsider.execute("do $$ begin execute format('listen %I', (select name from htm.notification_channel)); end $$")
+    with (
+        psycopg.connect(database_url, autocommit=True) as outsider,
+        make("a", user="ann", session="private") as a,
+    ):
+        outsider.execute(
+            "do $$ begin execute format('listen %I', (select name from htm.notification_channel)); end $$"
+        )
         a.group("secret project")
         a.remember("the plan")
         payloads = [note.payload for note in outsider.notifies(timeout=5.0, stop_after=2)]
     assert payloads
-    assert all(len(payload) == 36 and payload.count("-") == 4 for payload in payloads), "an id, and nothing else"
+    assert all(len(payload) == 36 and payload.count("-") == 4 for payload in payloads), (
+        "an id, and nothing else"
+    )
 
 
 def test_where_nobody_can_listen_changes_arrive_a_little_later_and_the_status_says_so(
@@ -274,7 +313,9 @@ def test_what_cannot_be_meant_of_a_group_is_refused_with_what_to_do(make: Make) 
             team.demote("b")
 
 
-def test_members_agree_on_budget_policy_and_lease_and_who_comes_alone_may_change_them(make: Make) -> None:
+def test_members_agree_on_budget_policy_and_lease_and_who_comes_alone_may_change_them(
+    make: Make,
+) -> None:
     with make("a", budget=50, settings=like_another_process(3)) as a:
         team = a.group("team", lease=5)
         with make("other", budget=60) as other, pytest.raises(InvalidInput, match="budget"):
@@ -302,8 +343,13 @@ def test_the_last_active_member_that_leaves_hands_over_at_once(make: Make) -> No
         assert a._engine.group is None
 
 
-def test_a_process_that_ends_leaves_its_groups_so_that_nobody_waits_for_the_lease(make: Make) -> None:
-    with make("a", settings=like_another_process(4)) as a, make("b", settings=like_another_process(5)) as b:
+def test_a_process_that_ends_leaves_its_groups_so_that_nobody_waits_for_the_lease(
+    make: Make,
+) -> None:
+    with (
+        make("a", settings=like_another_process(4)) as a,
+        make("b", settings=like_another_process(5)) as b,
+    ):
         a.group("team", lease=600)
         other = b.group("team", role="passive")
         leave_all(a._runtime.heartbeat, a._engine.database)
@@ -312,7 +358,10 @@ def test_a_process_that_ends_leaves_its_groups_so_that_nobody_waits_for_the_leas
 
 
 def test_a_hand_over_before_the_listener_starts_is_found_when_it_starts(make: Make) -> None:
-    with make("a", settings=like_another_process(14)) as a, make("b", settings=like_another_process(15)) as b:
+    with (
+        make("a", settings=like_another_process(14)) as a,
+        make("b", settings=like_another_process(15)) as b,
+    ):
         a.group("team", lease=600)
         other = b.group("team", role="passive")
         listener = b._runtime.listener
@@ -320,7 +369,9 @@ def test_a_hand_over_before_the_listener_starts_is_found_when_it_starts(make: Ma
         leave_all(a._runtime.heartbeat, a._engine.database)
         assert roles(other) == {"b": "active"}
         listener.start()
-        assert eventually(lambda: b._runtime.heartbeat.role((b._engine.tenant, "team", "b")) == "active")
+        assert eventually(
+            lambda: b._runtime.heartbeat.role((b._engine.tenant, "team", "b")) == "active"
+        )
 
 
 def test_a_lost_robot_has_a_successor_and_is_passive_when_it_comes_back(make: Make) -> None:
@@ -341,8 +392,13 @@ def test_a_lost_robot_has_a_successor_and_is_passive_when_it_comes_back(make: Ma
         assert roles(other) == {"a": "passive", "b": "active"}
 
 
-def test_a_lost_robot_without_anyone_who_stands_by_stays_active_until_somebody_does(make: Make) -> None:
-    with make("a", settings=like_another_process(8)) as a, make("b", settings=like_another_process(9)) as b:
+def test_a_lost_robot_without_anyone_who_stands_by_stays_active_until_somebody_does(
+    make: Make,
+) -> None:
+    with (
+        make("a", settings=like_another_process(8)) as a,
+        make("b", settings=like_another_process(9)) as b,
+    ):
         a.group("team", lease=0.3)
         a._runtime.heartbeat.stop()
         assert eventually(lambda: not late(a, "team").live)
@@ -385,7 +441,9 @@ def test_however_many_look_at_once_one_is_elected_for_each_that_is_lost(
     assert sorted(map(len, elected)) == [0, 0, 0, 0, 0, 2], "the others found that it was done"
     with database.transaction(tenant) as connection:
         members = groups.members(connection, "team")
-    assert {m.robot for m, _ in members if m.role == "active"} == {robot for each in elected for robot in each}
+    assert {m.robot for m, _ in members if m.role == "active"} == {
+        robot for each in elected for robot in each
+    }
 
 
 def test_while_the_server_was_away_nobody_was_late(database: Database, tenant: str) -> None:
@@ -397,11 +455,18 @@ def test_while_the_server_was_away_nobody_was_late(database: Database, tenant: s
     assert row == {"restarted": True, "three_beats": True}
 
 
-def test_a_robot_that_starts_again_takes_its_place_over_and_joining_twice_changes_nothing(make: Make) -> None:
-    with make("a", settings=like_another_process(10)) as a, make("a", settings=like_another_process(11)) as again:
+def test_a_robot_that_starts_again_takes_its_place_over_and_joining_twice_changes_nothing(
+    make: Make,
+) -> None:
+    with (
+        make("a", settings=like_another_process(10)) as a,
+        make("a", settings=like_another_process(11)) as again,
+    ):
         first = a.group("team")
         term = first.status().term
-        assert a.group("team", role="passive").role == "active", "the role is the member's, not the call's"
+        assert a.group("team", role="passive").role == "active", (
+            "the role is the member's, not the call's"
+        )
         assert first.status().term == term
         second = again.group("team", role="passive")
         assert roles(second) == {"a": "passive"}
@@ -414,7 +479,11 @@ def test_a_forked_child_is_no_member_and_sees_the_groups_memory(make: Make) -> N
         a.remember("from the parent")
         pid = os.fork()
         if pid == 0:
-            fine = group.role is None and contents(a) == ["from the parent"] and a.remember("from the child").is_new
+            fine = (
+                group.role is None
+                and contents(a) == ["from the parent"]
+                and a.remember("from the child").is_new
+            )
             os._exit(0 if fine else 1)
         assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
         assert group.role == "active"
@@ -425,7 +494,11 @@ def test_a_forked_child_is_no_member_and_sees_the_groups_memory(make: Make) -> N
 
 
 def test_robots_are_listed_with_what_each_has_said_and_holds(make: Make) -> None:
-    with make("a", tokenizer=count) as a, make("b", tokenizer=count, session="s") as b, make("c", user="ann") as ann:
+    with (
+        make("a", tokenizer=count) as a,
+        make("b", tokenizer=count, session="s") as b,
+        make("c", user="ann") as ann,
+    ):
         a.remember("one two three")
         b.remember_many([{"content": "four five"}, {"content": "one two three"}])
         ann.remember("only ann's")
@@ -433,8 +506,15 @@ def test_robots_are_listed_with_what_each_has_said_and_holds(make: Make) -> None
         found = {robot.name: robot for robot in a.robots()}
         assert list(found) == ["a", "b", "c"]
         assert (found["a"].mentions, found["a"].nodes, found["a"].groups) == (1, 1, ("team",))
-        assert (found["b"].mentions, found["b"].nodes, found["b"].sessions, found["b"].working_tokens) == (2, 2, 1, 5)
-        assert (found["c"].mentions, found["c"].working_items) == (0, 0), "another user's are not counted"
+        assert (
+            found["b"].mentions,
+            found["b"].nodes,
+            found["b"].sessions,
+            found["b"].working_tokens,
+        ) == (2, 2, 1, 5)
+        assert (found["c"].mentions, found["c"].working_items) == (0, 0), (
+            "another user's are not counted"
+        )
         assert {r.name: r.mentions for r in ann.robots()}["c"] == 1
         assert found["a"].created_at <= found["a"].active_at
 
@@ -451,7 +531,9 @@ def test_a_group_is_awaited_as_it_is_called(make: Make) -> None:
         assert a._engine.group is None
 
 
-def test_a_heartbeat_never_waits_for_a_change_of_roles_and_beats_for_the_others(make: Make, database: Database) -> None:
+def test_a_heartbeat_never_waits_for_a_change_of_roles_and_beats_for_the_others(
+    make: Make, database: Database
+) -> None:
     """A heartbeat that waited while it holds another member's lock would be in a deadlock with whoever wants that one next."""
     with make("one") as one, make("two") as two, make("three") as three:
         for memory in (one, two, three):
@@ -468,7 +550,9 @@ def test_a_heartbeat_never_waits_for_a_change_of_roles_and_beats_for_the_others(
         assert {robot for robot in after if after[robot] > before[robot]} == {"one", "three"}
 
 
-def test_leaving_all_groups_is_tried_again_after_a_deadlock(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_leaving_all_groups_is_tried_again_after_a_deadlock(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with make("one") as one:
         one.group("crew", role="active")
         leave, failures = groups.leave, [psycopg.errors.DeadlockDetected("deadlock detected")]

@@ -53,7 +53,13 @@ def table(database: Database, tenant: str) -> list[list[Any]]:
             ).fetchall()
 
     return [
-        [r["id"], r["tokens"], r["access_count"], r["added_at"].timestamp(), r["accessed_at"].timestamp()]
+        [
+            r["id"],
+            r["tokens"],
+            r["access_count"],
+            r["added_at"].timestamp(),
+            r["accessed_at"].timestamp(),
+        ]
         for r in until_there(read)
     ]
 
@@ -68,12 +74,21 @@ def end_listeners(database_url: str) -> int:
 
 def restart(home: Path) -> None:
     """Stop the embedded server, as an administrator would; the next process that needs it starts it again."""
-    os.kill(int(next(home.glob("postgresql/*/postmaster.pid")).read_text().splitlines()[0]), signal.SIGINT)
+    os.kill(
+        int(next(home.glob("postgresql/*/postmaster.pid")).read_text().splitlines()[0]),
+        signal.SIGINT,
+    )
 
 
 @pytest.mark.parametrize("disturbance", ["none", "listener", "restart"])
 def test_two_processes_and_hundreds_of_changes_end_with_both_memories_as_the_table_says(
-    disturbance: str, start: Start, database: Database, tenant: str, database_url: str, url: str | None, home: Path
+    disturbance: str,
+    start: Start,
+    database: Database,
+    tenant: str,
+    database_url: str,
+    url: str | None,
+    home: Path,
 ) -> None:
     if disturbance == "restart" and url is not None:
         pytest.skip("the server under test is not ours to restart")
@@ -118,26 +133,41 @@ def test_of_three_robots_whose_active_one_is_killed_exactly_one_takes_over_with_
     active.send("endless")
     acknowledged = [active.answer() for _ in range(25)]
     active.kill()
-    roles = eventually(lambda: (found := [robot.do("role") for robot in standby]).count("active") and found, seconds=60)
+    roles = eventually(
+        lambda: (found := [robot.do("role") for robot in standby]).count("active") and found,
+        seconds=60,
+    )
     assert sorted(roles) == ["active", "passive"]
     held = table(database, tenant)
     successor = standby[roles.index("active")]
-    assert eventually(lambda: successor.do("holds") == held), "it has in mind what the lost one had, without looking"
+    assert eventually(lambda: successor.do("holds") == held), (
+        "it has in mind what the lost one had, without looking"
+    )
     assert set(successor.do("context")) == {id for id, *_ in held}
     with make("observer") as memory:
-        assert {memory.get(id).id for id in acknowledged} == set(acknowledged), "nothing that was acknowledged is lost"
+        assert {memory.get(id).id for id in acknowledged} == set(acknowledged), (
+            "nothing that was acknowledged is lost"
+        )
     time.sleep(lease)
     # On a machine that was too busy for a heartbeat the role may just be changing hands once more.
-    alone = eventually(lambda: sorted(robot.do("role") for robot in standby) == ["active", "passive"])
+    alone = eventually(
+        lambda: sorted(robot.do("role") for robot in standby) == ["active", "passive"]
+    )
     assert alone, "and it stays at one"
 
 
-def test_eight_processes_say_the_same_and_different_things_at_once(start: Start, make: Make) -> None:
+def test_eight_processes_say_the_same_and_different_things_at_once(
+    start: Start, make: Make
+) -> None:
     robots = [start(f"robot-{number}") for number in range(8)]
     same = [f"everybody says thing{number}" for number in range(6)]
     for number, robot in enumerate(robots):
         own = [f"only robot{number} says item{n}x{number}" for n in range(6)]
-        mixed = [text for pair in zip(same if number % 2 else same[::-1], own, strict=True) for text in pair]
+        mixed = [
+            text
+            for pair in zip(same if number % 2 else same[::-1], own, strict=True)
+            for text in pair
+        ]
         robot.send("say", mixed)
     assert [robot.answer() for robot in robots] == [0] * 8, "no error reaches a caller"
     for robot in robots:
@@ -149,9 +179,15 @@ def test_eight_processes_say_the_same_and_different_things_at_once(start: Start,
         assert len(nodes) == len(memory.list(limit=1_000)) == 6 + 8 * 6, "no duplicate"
         mentions = memory.timeline(limit=1_000)
         assert len(mentions) == 8 * 12, "every mention is there"
-        assert {m.robot for m in memory.who_said("everybody says thing0")} == {f"robot-{n}" for n in range(8)}
-        assert [nodes[text].access_count for text in same] == [8 + 7] * 6, "every recall and every repetition counts"
-        assert all(node.access_count == 1 for text, node in nodes.items() if text.startswith("only"))
+        assert {m.robot for m in memory.who_said("everybody says thing0")} == {
+            f"robot-{n}" for n in range(8)
+        }
+        assert [nodes[text].access_count for text in same] == [8 + 7] * 6, (
+            "every recall and every repetition counts"
+        )
+        assert all(
+            node.access_count == 1 for text, node in nodes.items() if text.startswith("only")
+        )
         assert {r.name: r.mentions for r in memory.robots() if r.name != "observer"} == {
             f"robot-{n}": 12 for n in range(8)
         }

@@ -81,7 +81,11 @@ def foreign(request: pytest.FixtureRequest, database_url: str) -> Iterator[Forei
         pytest.importorskip(module.MODULE, reason="it is in the extra 'peers'")
     dsn = new_database(database_url)
     try:
-        said = recorded(module.PACKAGE, dsn) if request.param == "recorded" else getattr(peers, module.PACKAGE)(dsn)
+        said = (
+            recorded(module.PACKAGE, dsn)
+            if request.param == "recorded"
+            else getattr(peers, module.PACKAGE)(dsn)
+        )
         yield Foreign(dsn, said)
     finally:
         drop_database(database_url, dsn)

@@ -85,5 +85,7 @@ def fill(dsn: str, folder: Path) -> dict[str, Any]:
 
 if __name__ == "__main__":
     os.environ |= {"MEM0_TELEMETRY": "False", "ANONYMIZED_TELEMETRY": "False"}
-    os.environ["MEM0_DIR"] = os.environ["HOME"] = sys.argv[2]  # where some of them keep what they know of their user
+    os.environ["MEM0_DIR"] = os.environ["HOME"] = sys.argv[
+        2
+    ]  # where some of them keep what they know of their user
     sys.stdout.write(json.dumps(fill(sys.argv[1], Path(sys.argv[2])), default=str) + "\n")

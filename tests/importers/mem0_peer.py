@@ -38,30 +38,51 @@ def fill(dsn: str, corpus: Corpus = RECORDED) -> dict[str, Any]:
     from mem0.memory import main
 
     main.EmbedderFactory.create = staticmethod(lambda *_, **__: StandInEmbedder(corpus.model))
-    main.LlmFactory.create = staticmethod(lambda *_, **__: None)  # with infer=False no model is asked to write
+    main.LlmFactory.create = staticmethod(
+        lambda *_, **__: None
+    )  # with infer=False no model is asked to write
     config = {
         "connection_string": dsn,
         "collection_name": "mem0",
         "embedding_model_dims": corpus.dimension,
         "hnsw": False,
     }
-    memory = Memory(MemoryConfig(vector_store={"provider": "pgvector", "config": config}, history_db_path=":memory:"))
+    memory = Memory(
+        MemoryConfig(
+            vector_store={"provider": "pgvector", "config": config}, history_db_path=":memory:"
+        )
+    )
     said: dict[str, Any] = {}
     for user in ("ann", "ben"):
-        for text in ("Likes green tea.", "Lives in Graz.", f"Is called {user}.", "Has a dog named Rex."):
-            memory.add(text, user_id=user, infer=False, metadata={"topic": "person", "length": len(text)})
+        for text in (
+            "Likes green tea.",
+            "Lives in Graz.",
+            f"Is called {user}.",
+            "Has a dog named Rex.",
+        ):
+            memory.add(
+                text, user_id=user, infer=False, metadata={"topic": "person", "length": len(text)}
+            )
     changed = memory.get_all(filters={"user_id": "ann"})["results"][0]
     memory.update(changed["id"], "Likes black coffee.")
     memory.add(
-        [{"role": "user", "name": "cleo", "content": "We meet at noon."}], user_id="ann", run_id="june", infer=False
+        [{"role": "user", "name": "cleo", "content": "We meet at noon."}],
+        user_id="ann",
+        run_id="june",
+        infer=False,
     )
     memory.add("Answers in short sentences.", agent_id="wren", infer=False)
-    memory.add([{"role": "user", "content": text} for text in corpus.texts], user_id="eve", infer=False)
+    memory.add(
+        [{"role": "user", "content": text} for text in corpus.texts], user_id="eve", infer=False
+    )
     said["found"] = {
         query: [
             each.payload["data"]
             for each in memory.vector_store.search(
-                query=query, vectors=memory.embedding_model.embed(query), top_k=10, filters={"user_id": "eve"}
+                query=query,
+                vectors=memory.embedding_model.embed(query),
+                top_k=10,
+                filters={"user_id": "eve"},
             )
         ]
         for query in corpus.queries

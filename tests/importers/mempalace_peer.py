@@ -25,7 +25,9 @@ def fill(dsn: str, corpus: Corpus = RECORDED) -> dict[str, Any]:
         palace = PalaceRef(id="town", local_path=folder)
         options = {"dsn": dsn}
         drawers, closets = (
-            backend.get_collection(palace=palace, collection_name=name, create=True, options=options)
+            backend.get_collection(
+                palace=palace, collection_name=name, create=True, options=options
+            )
             for name in ("mempalace_drawers", "mempalace_closets")
         )
         metadatas = [
@@ -41,7 +43,9 @@ def fill(dsn: str, corpus: Corpus = RECORDED) -> dict[str, Any]:
         ]
         ids = [f"drawer_town_{at:02}" for at in range(len(corpus.texts))]
         texts = list(corpus.texts)
-        drawers.upsert(documents=texts, ids=ids, metadatas=metadatas, embeddings=model.embed_documents(texts))
+        drawers.upsert(
+            documents=texts, ids=ids, metadatas=metadatas, embeddings=model.embed_documents(texts)
+        )
         closets.upsert(
             documents=["harbour|north"],
             ids=["closet"],
@@ -49,11 +53,16 @@ def fill(dsn: str, corpus: Corpus = RECORDED) -> dict[str, Any]:
             embeddings=model.embed_documents(["harbour|north"]),
         )
         found = {
-            query: drawers.query(query_embeddings=[model.embed_query(query)], n_results=10).documents[0]
+            query: drawers.query(
+                query_embeddings=[model.embed_query(query)], n_results=10
+            ).documents[0]
             for query in corpus.queries
         }
         backend.close()
-    return {"drawers": dict(zip(ids, zip(corpus.texts, metadatas, strict=True), strict=True)), "found": found}
+    return {
+        "drawers": dict(zip(ids, zip(corpus.texts, metadatas, strict=True), strict=True)),
+        "found": found,
+    }
 
 
 def fill_folder(folder: Path, corpus: Corpus) -> dict[str, Any]:
@@ -71,22 +80,31 @@ def fill_folder(folder: Path, corpus: Corpus) -> dict[str, Any]:
             pass
 
         def __call__(self, input: list[str]) -> Any:
-            return [numpy.asarray(vector, dtype=numpy.float32) for vector in corpus.model.embed_documents(list(input))]
+            return [
+                numpy.asarray(vector, dtype=numpy.float32)
+                for vector in corpus.model.embed_documents(list(input))
+            ]
 
     ChromaBackend._resolve_embedding_function = staticmethod(lambda **_: StandInFunction())
     backend = ChromaBackend()
     drawers = backend.get_collection(
-        palace=PalaceRef(id="town", local_path=str(folder)), collection_name="mempalace_drawers", create=True
+        palace=PalaceRef(id="town", local_path=str(folder)),
+        collection_name="mempalace_drawers",
+        create=True,
     )
     for at, text in enumerate(corpus.texts):
         add_drawer(drawers, "town", topic(at), text, f"/notes/{topic(at)}.md", at, "tests")
     (folder / "identity.txt").write_text("I am the town's memory.\n")
     kept = drawers.get(include=["documents", "metadatas"])
-    found = {query: drawers.query(query_texts=[query], n_results=10).documents[0] for query in corpus.queries}
+    found = {
+        query: drawers.query(query_texts=[query], n_results=10).documents[0]
+        for query in corpus.queries
+    }
     backend.close()
     return {
         "drawers": {
-            id: [text, about] for id, text, about in zip(kept.ids, kept.documents, kept.metadatas, strict=True)
+            id: [text, about]
+            for id, text, about in zip(kept.ids, kept.documents, kept.metadatas, strict=True)
         },
         "found": found,
     }

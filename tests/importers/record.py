@@ -61,7 +61,9 @@ def main(names: list[str]) -> None:
                 inside.execute("create extension vector")
             said, release = filled(name, dsn)
             stem = f"{name}-{release}"
-            (RECORDED / f"{stem}.sql").write_text(dump(dsn) if name != GEM else OF_THE_GEM + short(dump(dsn)))
+            (RECORDED / f"{stem}.sql").write_text(
+                dump(dsn) if name != GEM else OF_THE_GEM + short(dump(dsn))
+            )
             (RECORDED / f"{stem}.json").write_text(json.dumps(said, indent=1, default=str) + "\n")
             connection.execute(f"drop database {empty} with (force)")
 
@@ -78,9 +80,13 @@ def filled(name: str, dsn: str) -> tuple[dict[str, Any], str]:
     def answer(*words: str) -> str:
         """What it prints."""
         quiet = os.environ | {"MEM0_TELEMETRY": "False"}
-        return subprocess.run([python, *words], env=quiet, check=True, capture_output=True, text=True).stdout
+        return subprocess.run(
+            [python, *words], env=quiet, check=True, capture_output=True, text=True
+        ).stdout
 
-    release = answer("-c", f"from importlib.metadata import version; print(version({PACKAGES[name]!r}))").strip()
+    release = answer(
+        "-c", f"from importlib.metadata import version; print(version({PACKAGES[name]!r}))"
+    ).strip()
     return json.loads(answer("-m", f"tests.importers.{name}_peer", dsn).splitlines()[-1]), release
 
 
@@ -93,7 +99,9 @@ def dump(dsn: str) -> str:
     )  # fmt: skip
     lines, in_text = [], False
     for line in done.stdout.split("\n"):
-        aside = not line or re.match(r"--|\\|COMMENT ON|CREATE EXTENSION|SET |SELECT pg_catalog.set_config", line)
+        aside = not line or re.match(
+            r"--|\\|COMMENT ON|CREATE EXTENSION|SET |SELECT pg_catalog.set_config", line
+        )
         if in_text or not aside:
             lines.append(line)
             in_text ^= line.count("'") % 2 == 1
@@ -107,7 +115,11 @@ def short(statements: str) -> str:
         """A vector's numbers, and how many zeros follow."""
         return f"('{found[1]}' || repeat(',0', {len(found[2]) // 2}) || ']')::public.vector"
 
-    kept = "\n".join(line for line in statements.split("\n") if not re.search(r"gin_trgm_ops|SET COMPRESSION", line))
+    kept = "\n".join(
+        line
+        for line in statements.split("\n")
+        if not re.search(r"gin_trgm_ops|SET COMPRESSION", line)
+    )
     return re.sub(r"'(\[[^\]']*[1-9][^\]',]*)((?:,0){100,})\]'", ended, kept)
 
 

@@ -28,14 +28,20 @@ from tests.importers.peers import address
 
 ZONE = "Europe/Berlin"
 SCRIPT = Path(__file__).with_suffix(".rb")
-CORPUS = replace(RECORDED, queries=[f"{topic} {place} opens" for topic in TOPICS[:4] for place in PLACES])
+CORPUS = replace(
+    RECORDED, queries=[f"{topic} {place} opens" for topic in TOPICS[:4] for place in PLACES]
+)
 GIVEN = {
-    "long": " ".join(f"On day {day} the keeper wrote down the wind and who came by." for day in range(40)),
+    "long": " ".join(
+        f"On day {day} the keeper wrote down the wind and who came by." for day in range(40)
+    ),
     "facts": ["The keeper of the lighthouse wrote down the wind."],
     "without_vector": "The model was down when this was said.",
     "of_nobody": "The robot that heard this is no more.",
     "chapters": [
-        " ".join(f"In chapter {chapter}, rule {rule} says how the lamp is kept." for rule in range(15))
+        " ".join(
+            f"In chapter {chapter}, rule {rule} says how the lamp is kept." for rule in range(15)
+        )
         for chapter in ("one", "two", "three")
     ],
     "unloaded": "This page was unloaded again.",

@@ -64,8 +64,17 @@ ROWS = {
 
 def peers_python() -> Path:
     """The Python of the environment that `.ci/peers` makes."""
-    cache = "/var/cache" if os.geteuid() == 0 else os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return Path(os.environ.get("HTM_TEST_PEERS") or f"{cache}/htm-memory-peers") / "env" / "bin" / "python"
+    cache = (
+        "/var/cache"
+        if os.geteuid() == 0
+        else os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    )
+    return (
+        Path(os.environ.get("HTM_TEST_PEERS") or f"{cache}/htm-memory-peers")
+        / "env"
+        / "bin"
+        / "python"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +86,9 @@ class Filled:
     said: Mapping[str, Any]
     environment: Mapping[str, str]
 
-    def start(self, tenant: str, *sources: object, program: Sequence[str] = ("htm_core.cli",)) -> subprocess.Popen[str]:
+    def start(
+        self, tenant: str, *sources: object, program: Sequence[str] = ("htm_core.cli",)
+    ) -> subprocess.Popen[str]:
         """`htm import` as somebody types it, in a process of its own."""
         return subprocess.Popen(
             [sys.executable, "-m", *program, "import", *map(str, sources), "--tenant", tenant, "--json"],
@@ -106,7 +117,9 @@ def model_dir() -> Path:
 def filled(database_url: str, url: str | None, model_dir: Path) -> Iterator[Filled]:
     python = peers_python()
     if not python.exists():
-        pytest.skip(f"the packages that people move in from are not in {python}: bash .ci/peers installs them")
+        pytest.skip(
+            f"the packages that people move in from are not in {python}: bash .ci/peers installs them"
+        )
     dsn = new_database(database_url)
     own = {"HTM_MODEL_DIR": str(model_dir), "PYTHONPATH": str(ROOT)}
     if url:
@@ -116,7 +129,9 @@ def filled(database_url: str, url: str | None, model_dir: Path) -> Iterator[Fill
     environment = {**os.environ, **own}
     with tempfile.TemporaryDirectory() as folder:
         command = [str(python), "-m", "tests.importers.fill", dsn, folder]
-        done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=400)
+        done = subprocess.run(
+            command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=400
+        )
         assert done.returncode == 0, done.stderr
         said = json.loads(done.stdout.splitlines()[-1])
         said["ruby_htm"] = fill_ruby_htm(dsn, MiniLM(model_dir))
@@ -135,12 +150,22 @@ def fill_ruby_htm(dsn: str, model: MiniLM) -> dict[str, list[str]]:
     with psycopg.connect(dsn, autocommit=True) as connection:
         connection.execute("truncate robots, nodes, tags, file_sources cascade")
         connection.execute("insert into robots (id, name) values (1, 'Ruby')")
-        for at, (text, vector) in enumerate(zip(fill.TEXTS, model.embed_documents(fill.TEXTS), strict=True)):
+        for at, (text, vector) in enumerate(
+            zip(fill.TEXTS, model.embed_documents(fill.TEXTS), strict=True)
+        ):
             connection.execute(
                 "insert into nodes (id, content, content_hash, embedding, metadata) values (%s, %s, %s, %s, %s)",
-                (at, text, hashlib.sha256(text.encode()).hexdigest(), padded(vector), json.dumps({"at": at})),
+                (
+                    at,
+                    text,
+                    hashlib.sha256(text.encode()).hexdigest(),
+                    padded(vector),
+                    json.dumps({"at": at}),
+                ),
             )
-            connection.execute("insert into robot_nodes (id, robot_id, node_id) values (%s, 1, %s)", (at, at))
+            connection.execute(
+                "insert into robot_nodes (id, robot_id, node_id) values (%s, 1, %s)", (at, at)
+            )
         for query in fill.QUERIES:
             rows = connection.execute(
                 "select content from nodes where deleted_at is null and embedding is not null order by embedding <=> %s limit 10",
@@ -170,7 +195,9 @@ def moved(filled: Filled, url: str | None) -> Iterator[Moved]:
     report = filled.run(tenant, address_of(filled.dsn))
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HTM_MODEL_DIR", filled.environment["HTM_MODEL_DIR"])
-        with Memory(url=url, tenant=tenant, settings=SETTINGS.model_copy(update={"worker": "off"})) as memory:
+        with Memory(
+            url=url, tenant=tenant, settings=SETTINGS.model_copy(update={"worker": "off"})
+        ) as memory:
             yield Moved(filled, report, memory)
 
 
@@ -178,7 +205,9 @@ def counted(report: Any) -> dict[str, tuple[int, int, int, int]]:
     """New, changed, known and skipped rows of each table."""
     names = [f"{each['kind']} {each['into'].removeprefix('collection ') if each['kind'] == 'langchain-pgvector' else each['table']}"
              for each in report["tables"]]  # fmt: skip
-    names = ["mempalace mempalace" if name.startswith("mempalace") else name for name in names]  # it has a hash in it
+    names = [
+        "mempalace mempalace" if name.startswith("mempalace") else name for name in names
+    ]  # it has a hash in it
     return {
         name: (each["imported"], each["changed"], each["known"], each["skipped"])
         for name, each in zip(names, report["tables"], strict=True)
@@ -203,7 +232,10 @@ def test_langchains_documents_are_the_same_and_found_by_the_same_searches(moved:
     said = moved.said["langchain_postgres"]
     for name, one in {"guide": said, **said["legacy"]}.items():
         store = HTMVectorStore(HTMEmbeddings(moved.memory), collection=name, memory=moved.memory)
-        found = {each.id: [each.page_content, each.metadata] for each in store.get_by_ids(list(one["documents"]))}
+        found = {
+            each.id: [each.page_content, each.metadata]
+            for each in store.get_by_ids(list(one["documents"]))
+        }
         assert found == one["documents"]
         assert share(one["found"], partial(ids_found, store)) >= LEAST
 
@@ -239,10 +271,14 @@ def test_llamaindexs_nodes_are_the_same_and_found_by_the_same_searches(moved: Mo
     assert share(said["found"], find) >= LEAST
 
 
-def test_langgraphs_items_and_threads_are_the_same_and_found_by_the_same_searches(moved: Moved) -> None:
+def test_langgraphs_items_and_threads_are_the_same_and_found_by_the_same_searches(
+    moved: Moved,
+) -> None:
     said = moved.said["langgraph"]
     model = HTMEmbeddings(moved.memory)
-    store = HTMStore(memory=moved.memory, index={"dims": fill.DIMENSION, "embed": model, "fields": ["text"]})
+    store = HTMStore(
+        memory=moved.memory, index={"dims": fill.DIMENSION, "embed": model, "fields": ["text"]}
+    )
     found = {
         (each.namespace, each.key): [each.value, each.created_at, each.updated_at]
         for each in store.search((), limit=999)
@@ -255,7 +291,10 @@ def test_langgraphs_items_and_threads_are_the_same_and_found_by_the_same_searche
     assert (
         share(
             said["found"],
-            lambda query: [hit.item.id for hit in items.query(query, mode="vector", namespace=("users",), limit=10)],
+            lambda query: [
+                hit.item.id
+                for hit in items.query(query, mode="vector", namespace=("users",), limit=10)
+            ],
         )
         >= LEAST
     )
@@ -286,19 +325,26 @@ def test_mem0s_memories_are_the_same_and_found_by_the_same_searches(moved: Moved
 
 def test_mempalaces_drawers_are_in_their_rooms_and_found_by_the_same_searches(moved: Moved) -> None:
     said = moved.said["mempalace"]
-    placed = {each.content: (each.room, each.drawer) for each in Palace(moved.memory).look(limit=999)}
+    placed = {
+        each.content: (each.room, each.drawer) for each in Palace(moved.memory).look(limit=999)
+    }
     known = {each.content: each for each in moved.memory.timeline(session="mempalace", limit=999)}
     for text, about in said["drawers"].values():
         assert placed[text] == (about["wing"].replace(":", "_"), about["room"])
         assert known[text].at == datetime.fromisoformat(about["filed_at"]).astimezone()
-        assert known[text].metadata.items() >= {k: v for k, v in about.items() if k != "filed_at"}.items()
+        assert (
+            known[text].metadata.items()
+            >= {k: v for k, v in about.items() if k != "filed_at"}.items()
+        )
     assert share(said["found"], recalled(moved.memory, fill.TEXTS)) >= LEAST
 
 
 def test_the_gems_memories_are_the_same_and_found_by_the_same_searches(moved: Moved) -> None:
     [table] = [each for each in moved.report["tables"] if each["kind"] == "ruby-htm"]
     assert table["model"] == moved.memory._engine.embedder.name  # so that its vectors were kept
-    found = {each.content: each.metadata["at"] for each in moved.memory.timeline(robot="Ruby", limit=999)}
+    found = {
+        each.content: each.metadata["at"] for each in moved.memory.timeline(robot="Ruby", limit=999)
+    }
     assert found == {text: at for at, text in enumerate(fill.TEXTS)}
     assert share(moved.said["ruby_htm"], recalled(moved.memory, fill.TEXTS)) >= LEAST
 
@@ -314,9 +360,19 @@ def files(filled: Filled, url: str | None) -> Iterator[Callable[..., Memory]]:
     def move(name: str, rows: int, *options: str, **of: Any) -> Memory:
         tenant = f"files-{uuid.uuid4().hex[:8]}"
         [first] = filled.run(tenant, filled.folder / name, *options)["files"]
-        assert (first["imported"], first["changed"], first["known"], first["skipped"]) == (rows, 0, 0, 0)
+        assert (first["imported"], first["changed"], first["known"], first["skipped"]) == (
+            rows,
+            0,
+            0,
+            0,
+        )
         [again] = filled.run(tenant, filled.folder / name, *options)["files"]
-        assert (again["imported"], again["changed"], again["known"], again["skipped"]) == (0, 0, rows, 0)
+        assert (again["imported"], again["changed"], again["known"], again["skipped"]) == (
+            0,
+            0,
+            rows,
+            0,
+        )
         settings = SETTINGS.model_copy(update={"worker": "off"})
         made.append(Memory(url=url, tenant=tenant, settings=settings, **of))
         return made[-1]
@@ -328,20 +384,26 @@ def files(filled: Filled, url: str | None) -> Iterator[Callable[..., Memory]]:
         memory.close()
 
 
-def test_a_simple_chat_store_keeps_every_message_in_its_order(files: Callable[..., Memory], filled: Filled) -> None:
+def test_a_simple_chat_store_keeps_every_message_in_its_order(
+    files: Callable[..., Memory], filled: Filled
+) -> None:
     memory = files("chat_store.json", 2 * fill.TURNS, "--no-wait")
     for key, said in filled.said["chat_store"].items():
         found = [(each.role, each.content) for each in memory.timeline(session=key, limit=999)]
         assert found == [(each["role"], each["blocks"][0]["text"]) for each in said]
 
 
-def test_an_export_of_mem0_is_the_same_as_its_table(files: Callable[..., Memory], filled: Filled) -> None:
+def test_an_export_of_mem0_is_the_same_as_its_table(
+    files: Callable[..., Memory], filled: Filled
+) -> None:
     memory = files("mem0.json", TEXTS, "--user", "eve", "--no-wait", user="eve")
     exported = json.loads((filled.folder / "mem0.json").read_text())["results"]
     found = {each.content: each for each in memory.timeline(limit=999)}
     assert len(found) == len(exported) == TEXTS
     for each in exported:
-        assert found[each["memory"]].at == datetime.fromisoformat(each["updated_at"] or each["created_at"])
+        assert found[each["memory"]].at == datetime.fromisoformat(
+            each["updated_at"] or each["created_at"]
+        )
 
 
 def test_a_palace_in_files_is_in_its_rooms_and_found_by_the_same_searches(
@@ -351,11 +413,14 @@ def test_a_palace_in_files_is_in_its_rooms_and_found_by_the_same_searches(
     palace = Palace(memory)
     assert palace.identity() == "I am the town's memory."
     placed = {each.content: (each.room, each.drawer) for each in palace.look(limit=999)}
-    known = {each.content: each.metadata for each in memory.timeline(session="mempalace", limit=999)}
+    known = {
+        each.content: each.metadata for each in memory.timeline(session="mempalace", limit=999)
+    }
     for text, about in said["drawers"].values():
         assert placed[text] == (about["wing"], about["room"])
         assert (
-            known[text].items() >= {k: v for k, v in about.items() if k != "filed_at" and v not in (None, "")}.items()
+            known[text].items()
+            >= {k: v for k, v in about.items() if k != "filed_at" and v not in (None, "")}.items()
         )
     assert share(said["found"], recalled(memory, fill.TEXTS)) >= LEAST
 
@@ -382,8 +447,13 @@ STORED = {
 
 def stored(admin: str, tenant: str) -> dict[str, list[Any]]:
     """All that an import has written."""
-    with psycopg.connect(admin, options=f"-c search_path={SETTINGS.schema_},pgvector,public") as connection:
-        return {name: connection.execute(statement, (tenant,)).fetchall() for name, statement in STORED.items()}
+    with psycopg.connect(
+        admin, options=f"-c search_path={SETTINGS.schema_},pgvector,public"
+    ) as connection:
+        return {
+            name: connection.execute(statement, (tenant,)).fetchall()
+            for name, statement in STORED.items()
+        }
 
 
 @contextmanager
@@ -392,7 +462,9 @@ def nothing_can_be_written(admin: str) -> Iterator[Callable[[], bool]]:
     tables = [f"{SETTINGS.schema_}.{name}" for name in WRITTEN]
     with psycopg.connect(admin) as locking, psycopg.connect(admin, autocommit=True) as looking:
         locking.execute(f"lock table {', '.join(tables)} in share mode")
-        question = "select count(*) from pg_locks where not granted and relation = any(%s::regclass[])"
+        question = (
+            "select count(*) from pg_locks where not granted and relation = any(%s::regclass[])"
+        )
         yield lambda: looking.execute(question, (tables,)).fetchone() != (0,)
 
 

@@ -20,38 +20,54 @@ PACKAGE, MODULE = "langchain_postgres", "langchain_postgres"
 def test_each_collection_of_pgvector_becomes_one(make: Make, foreign: Foreign) -> None:
     shares = []
     with make() as memory:
-        done = import_database(memory, foreign.dsn, kinds=["langchain-pgvector"], embedder=peers.embedder())
+        done = import_database(
+            memory, foreign.dsn, kinds=["langchain-pgvector"], embedder=peers.embedder()
+        )
         assert [(each.into, each.imported) for each in done.tables] == [
             ("collection letters", 30),
             ("collection manuals", 30),
         ]
         for name, said in foreign.said["legacy"].items():
             store = HTMVectorStore(peers.embedder(), collection=name, memory=memory)
-            found = {each.id: [each.page_content, each.metadata] for each in store.get_by_ids(list(said["documents"]))}
+            found = {
+                each.id: [each.page_content, each.metadata]
+                for each in store.get_by_ids(list(said["documents"]))
+            }
             assert found == said["documents"]
             for query, ids in said["found"].items():
                 hits = store.similarity_search(query, k=10, mode="vector")
                 shares.append(len({each.id for each in hits} & set(ids)) / 10)
-        again = import_database(memory, foreign.dsn, kinds=["langchain-pgvector"], embedder=peers.embedder())
+        again = import_database(
+            memory, foreign.dsn, kinds=["langchain-pgvector"], embedder=peers.embedder()
+        )
         assert counts(again) == [(0, 0, 30, 0)] * 2
     assert sum(shares) / len(shares) >= 0.99
 
 
-def test_killed_between_two_collections_of_pgvector_it_continues(make: Make, foreign: Foreign) -> None:
+def test_killed_between_two_collections_of_pgvector_it_continues(
+    make: Make, foreign: Foreign
+) -> None:
     words = {"kinds": ["langchain-pgvector"], "embedder": peers.embedder()}
     with make() as memory:
         with pytest.raises(KeyboardInterrupt):
             import_database(memory, foreign.dsn, progress=interrupt, **words)
-        assert counts(import_database(memory, foreign.dsn, **words)) == [(0, 0, 30, 0), (30, 0, 0, 0)]
+        assert counts(import_database(memory, foreign.dsn, **words)) == [
+            (0, 0, 30, 0),
+            (30, 0, 0, 0),
+        ]
 
 
 def test_one_of_its_collections_can_be_chosen_and_named(make: Make, foreign: Foreign) -> None:
     with make() as memory:
-        done = import_database(memory, foreign.dsn, tables=["letters"], collection="post", embedder=peers.embedder())
+        done = import_database(
+            memory, foreign.dsn, tables=["letters"], collection="post", embedder=peers.embedder()
+        )
         assert [(each.into, each.imported) for each in done.tables] == [("collection post", 30)]
 
 
-def histories(memory: Memory, foreign: Foreign, **options: object) -> list[tuple[int, int, int, int]]:
+def histories(
+    memory: Memory, foreign: Foreign, **options: object
+) -> list[tuple[int, int, int, int]]:
     return counts(import_database(memory, foreign.dsn, kinds=["langchain-chat-history"], **options))  # type: ignore[arg-type]
 
 
@@ -78,7 +94,10 @@ def test_what_was_said_is_recalled_in_its_session(make: Make, foreign: Foreign) 
         histories(memory, foreign)
         session = next(iter(foreign.said["histories"]))
         own = HTMChatMessageHistory(session, memory)._own
-        assert own.recall("bakery", scope="session", mode="text")[0].content == "When does the bakery open?"
+        assert (
+            own.recall("bakery", scope="session", mode="text")[0].content
+            == "When does the bakery open?"
+        )
         assert len(memory.recall("bakery")) == 0
 
 
@@ -122,7 +141,9 @@ def test_a_message_that_is_none_is_left_out_and_said(make: Make, foreign: Foreig
         foreign.run("delete from chat_history where id = 99")
 
 
-def test_two_tables_for_one_collection_are_refused_before_anything_is_written(make: Make, foreign: Foreign) -> None:
+def test_two_tables_for_one_collection_are_refused_before_anything_is_written(
+    make: Make, foreign: Foreign
+) -> None:
     foreign.run("update langchain_pg_collection set name = 'guide' where name = 'letters'")
     try:
         with make() as memory:

@@ -6,7 +6,13 @@ from collections.abc import Iterator
 from typing import Annotated, Any, TypedDict
 
 import pytest
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, RemoveMessage, messages_to_dict
+from langchain_core.messages import (
+    AIMessage,
+    AnyMessage,
+    HumanMessage,
+    RemoveMessage,
+    messages_to_dict,
+)
 
 from htm_core.importers import import_database
 from htm_core.importers.deltas import DeltaMessages
@@ -65,20 +71,31 @@ def filled(dsn: str) -> dict[str, list[dict[str, Any]]]:
             {"messages": [RemoveMessage(first.id), AIMessage("It was put right.", id=last.id)]},
             as_node="answer",
         )
-        say("long", *(f"Question {n}." for n in range(9)))  # several snapshots, and what came after the last one
+        say(
+            "long", *(f"Question {n}." for n in range(9))
+        )  # several snapshots, and what came after the last one
         config = say("cleared", "One.", "Two.")
         graph.update_state(
-            config, {"messages": [RemoveMessage(REMOVE_ALL_MESSAGES), HumanMessage("Anew.")]}, as_node="answer"
+            config,
+            {"messages": [RemoveMessage(REMOVE_ALL_MESSAGES), HumanMessage("Anew.")]},
+            as_node="answer",
         )
         say("cleared", "Three.")
         config = say("overwritten", "One.", "Two.")
-        graph.update_state(config, {"messages": Overwrite([HumanMessage("Only this.")])}, as_node="answer")
+        graph.update_state(
+            config, {"messages": Overwrite([HumanMessage("Only this.")])}, as_node="answer"
+        )
         say("overwritten", "Three.")
         config = say("forked", "One.", "Two.", "Three.")
-        earlier = [state for state in graph.get_state_history(config) if len(state.values["messages"]) == 4][-1]
+        earlier = [
+            state for state in graph.get_state_history(config) if len(state.values["messages"]) == 4
+        ][-1]
         graph.invoke({"messages": [HumanMessage("Two, otherwise.")]}, earlier.config)
         say("at once", "One.", "Two.", durability="exit")
-        graph.invoke({"messages": [("user", "A pair."), {"role": "user", "content": "An object."}]}, say("raw", "One."))
+        graph.invoke(
+            {"messages": [("user", "A pair."), {"role": "user", "content": "An object."}]},
+            say("raw", "One."),
+        )
         threads = ("changed", "long", "cleared", "overwritten", "forked", "at once", "raw")
         states = {name: graph.get_state({"configurable": {"thread_id": name}}) for name in threads}
     return {name: messages_to_dict(state.values["messages"]) for name, state in states.items()}
@@ -92,19 +109,25 @@ def foreign(database_url: str) -> Iterator[Foreign]:
     drop_database(database_url, dsn)
 
 
-def test_each_thread_has_the_messages_that_langgraph_says_it_has(make: Make, foreign: Foreign) -> None:
+def test_each_thread_has_the_messages_that_langgraph_says_it_has(
+    make: Make, foreign: Foreign
+) -> None:
     total = sum(map(len, foreign.said.values()))
     with make() as memory:
         assert counts(import_database(memory, foreign.dsn)) == [(total, 0, 0, 0)]
         assert counts(import_database(memory, foreign.dsn)) == [(0, 0, total, 0)]
         for thread, said in foreign.said.items():
             assert messages_to_dict(HTMChatMessageHistory(thread, memory).messages) == said, thread
-        times = [mention.at for mention in memory_for(memory, user=None, session="long").log().tail()]
+        times = [
+            mention.at for mention in memory_for(memory, user=None, session="long").log().tail()
+        ]
         assert times == sorted(times)
         assert len(set(times)) == 18  # of each step one, in which two nodes spoke
 
 
-def test_without_what_was_written_a_thread_is_left_out_and_named(make: Make, foreign: Foreign) -> None:
+def test_without_what_was_written_a_thread_is_left_out_and_named(
+    make: Make, foreign: Foreign
+) -> None:
     foreign.run("alter table checkpoint_writes rename to elsewhere")
     try:
         with make() as memory:
@@ -117,18 +140,26 @@ def test_without_what_was_written_a_thread_is_left_out_and_named(make: Make, for
 
 
 def test_an_encrypted_write_is_named_as_such(make: Make, foreign: Foreign) -> None:
-    foreign.run("update checkpoint_writes set type = 'msgpack+aes' where thread_id = 'raw' and channel = 'messages'")
+    foreign.run(
+        "update checkpoint_writes set type = 'msgpack+aes' where thread_id = 'raw' and channel = 'messages'"
+    )
     try:
         with make() as memory:
             [table] = import_database(memory, foreign.dsn).tables
-        assert [(each.where, "encrypted" in each.reason) for each in table.examples] == [("raw", True)]
+        assert [(each.where, "encrypted" in each.reason) for each in table.examples] == [
+            ("raw", True)
+        ]
         assert table.imported == sum(map(len, foreign.said.values())) - len(foreign.said["raw"])
     finally:
-        foreign.run("update checkpoint_writes set type = 'msgpack' where thread_id = 'raw' and channel = 'messages'")
+        foreign.run(
+            "update checkpoint_writes set type = 'msgpack' where thread_id = 'raw' and channel = 'messages'"
+        )
 
 
 @pytest.mark.parametrize(
-    "overwrite", [{"__overwrite__": ["b"]}, {"type": "__overwrite__", "value": ["b"]}], ids=["by a key", "by a type"]
+    "overwrite",
+    [{"__overwrite__": ["b"]}, {"type": "__overwrite__", "value": ["b"]}],
+    ids=["by a key", "by a type"],
 )
 def test_an_overwrite_that_came_over_http_begins_anew(overwrite: dict[str, Any]) -> None:
     from datetime import UTC, datetime

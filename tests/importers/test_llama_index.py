@@ -18,18 +18,26 @@ PACKAGE, MODULE = "llama_index", "llama_index.vector_stores.postgres"
 NODES, MESSAGES = len(peers.TEXTS), 12
 
 
-def test_nodes_and_searches_are_the_same_and_twice_adds_nothing(make: Make, foreign: Foreign) -> None:
+def test_nodes_and_searches_are_the_same_and_twice_adds_nothing(
+    make: Make, foreign: Foreign
+) -> None:
     kinds = ["llamaindex-pgvectorstore"]
     with make() as memory:
         done = import_database(memory, foreign.dsn, kinds=kinds)
-        assert [(each.into, each.model, each.rows) for each in done.tables] == [("collection town_guide", None, NODES)]
+        assert [(each.into, each.model, each.rows) for each in done.tables] == [
+            ("collection town_guide", None, NODES)
+        ]
         assert counts(import_database(memory, foreign.dsn, kinds=kinds)) == [(0, 0, NODES, 0)]
         store = HTMVectorStore(collection="town_guide", memory=memory)
         nodes = store.get_nodes(node_ids=list(foreign.said["nodes"]))
-        assert {node.node_id: [node.class_name(), node.to_dict()] for node in nodes} == foreign.said["nodes"]
+        assert {
+            node.node_id: [node.class_name(), node.to_dict()] for node in nodes
+        } == foreign.said["nodes"]
         shares = []
         for query, ids in foreign.said["found"].items():
-            found = store.query(VectorStoreQuery(peers.embedder().embed_query(query), similarity_top_k=10))
+            found = store.query(
+                VectorStoreQuery(peers.embedder().embed_query(query), similarity_top_k=10)
+            )
             shares.append(len(set(found.ids or ()) & set(ids)) / len(ids))
         assert sum(shares) / len(shares) >= 0.99
         filters = MetadataFilters(filters=[MetadataFilter(key="ref_doc_id", value="guide.pdf")])
@@ -73,16 +81,22 @@ def test_killed_in_the_middle_of_a_conversation_it_continues(
     with make() as memory:
         with pytest.raises(KeyboardInterrupt):
             import_database(memory, foreign.dsn, tables=["conversations"], progress=interrupt)
-        assert counts(import_database(memory, foreign.dsn, tables=["conversations"])) == [(MESSAGES - 4, 0, 4, 0)]
+        assert counts(import_database(memory, foreign.dsn, tables=["conversations"])) == [
+            (MESSAGES - 4, 0, 4, 0)
+        ]
 
 
-def test_a_conversation_that_lost_its_first_messages_there_keeps_them_here(make: Make, foreign: Foreign) -> None:
+def test_a_conversation_that_lost_its_first_messages_there_keeps_them_here(
+    make: Make, foreign: Foreign
+) -> None:
     with make() as memory:
         import_database(memory, foreign.dsn, tables=["conversations"])
         foreign.run("create table kept as select * from conversations")
         foreign.run("update conversations set value = value[3:]")
         try:
-            assert counts(import_database(memory, foreign.dsn, tables=["conversations"])) == [(0, 0, 8, 0)]
+            assert counts(import_database(memory, foreign.dsn, tables=["conversations"])) == [
+                (0, 0, 8, 0)
+            ]
         finally:
             foreign.run("update conversations c set value = k.value from kept k where k.id = c.id")
             foreign.run("drop table kept")

@@ -11,7 +11,14 @@ from htm_core.importers import import_database
 from htm_core.importers import run as run_module
 from tests.conftest import Make
 from tests.importers import peers
-from tests.importers.conftest import Foreign, counts, drop_database, interrupt, new_database, recorded
+from tests.importers.conftest import (
+    Foreign,
+    counts,
+    drop_database,
+    interrupt,
+    new_database,
+    recorded,
+)
 from tests.importers.model import TEXTS
 
 ROWS = 10 + len(TEXTS)
@@ -36,12 +43,19 @@ def test_memories_come_to_their_users_with_time_and_metadata_and_twice_adds_noth
             said = {each["memory"]: each for each in foreign.said[user]}
             assert set(found) == {*said, "Answers in short sentences."} or set(found) == set(said)
             for content, each in said.items():
-                assert found[content].at == datetime.fromisoformat(each["updated_at"] or each["created_at"])
+                assert found[content].at == datetime.fromisoformat(
+                    each["updated_at"] or each["created_at"]
+                )
                 assert found[content].metadata.items() >= (each["metadata"] or {}).items()
-        assert memory.of(user="ann").recall("Which coffee?", limit=1)[0].content == "Likes black coffee."
+        assert (
+            memory.of(user="ann").recall("Which coffee?", limit=1)[0].content
+            == "Likes black coffee."
+        )
 
 
-def test_a_conversations_memory_keeps_its_session_and_who_said_it(make: Make, foreign: Foreign) -> None:
+def test_a_conversations_memory_keeps_its_session_and_who_said_it(
+    make: Make, foreign: Foreign
+) -> None:
     with make() as memory:
         import_database(memory, foreign.dsn)
         [said] = memory.of(user="ann").timeline(session="june")
@@ -55,15 +69,21 @@ def test_an_agents_memory_is_what_everyone_shares(make: Make, foreign: Foreign) 
         assert (said.content, said.metadata["agent_id"]) == ("Answers in short sentences.", "wren")
 
 
-def test_vectors_are_kept_where_the_memorys_own_model_made_them(make: Make, foreign: Foreign) -> None:
+def test_vectors_are_kept_where_the_memorys_own_model_made_them(
+    make: Make, foreign: Foreign
+) -> None:
     model = peers.embedder()
     with make(embedder=model) as memory:
         [table] = import_database(memory, foreign.dsn).tables
         assert table.model == "Model:hash"
         assert memory.flush()
-        shared, ann, ben = (each.stats().vectors for each in (memory, memory.of(user="ann"), memory.of(user="ben")))
+        shared, ann, ben = (
+            each.stats().vectors for each in (memory, memory.of(user="ann"), memory.of(user="ben"))
+        )
         assert ann + ben - shared == ROWS - len(TEXTS)  # each user's count has what is shared
-        assert model.calls == 2  # for its dimension, and for three texts, to see whose vectors they are
+        assert (
+            model.calls == 2
+        )  # for its dimension, and for three texts, to see whose vectors they are
 
 
 def test_the_same_searches_by_vector_find_the_same_memories(make: Make, foreign: Foreign) -> None:
@@ -77,7 +97,9 @@ def test_the_same_searches_by_vector_find_the_same_memories(make: Make, foreign:
     assert sum(shares) / len(shares) >= 0.99
 
 
-def test_killed_in_the_middle_it_continues(make: Make, foreign: Foreign, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_killed_in_the_middle_it_continues(
+    make: Make, foreign: Foreign, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(run_module, "BATCH", 25)
 
     with make() as memory:
@@ -102,7 +124,9 @@ def test_a_memory_that_was_changed_there_is_changed_here(make: Make, foreign: Fo
             """update mem0 set payload = payload || '{"data": "Lives in Linz."}' where payload ->> 'data' = 'Lives in Graz.'"""
         )
         try:
-            assert counts(import_database(memory, foreign.dsn, tables=["mem0"])) == [(0, 2, ROWS - 2, 0)]
+            assert counts(import_database(memory, foreign.dsn, tables=["mem0"])) == [
+                (0, 2, ROWS - 2, 0)
+            ]
             assert "Lives in Linz." in [each.content for each in memory.of(user="ben").timeline()]
         finally:
             foreign.run("update mem0 m set payload = k.payload from kept k where k.id = m.id")

@@ -12,7 +12,14 @@ from htm_core.importers import run as run_module
 from htm_core.palace import Palace
 from tests.conftest import Make
 from tests.importers import peers
-from tests.importers.conftest import Foreign, counts, drop_database, interrupt, new_database, recorded
+from tests.importers.conftest import (
+    Foreign,
+    counts,
+    drop_database,
+    interrupt,
+    new_database,
+    recorded,
+)
 from tests.importers.model import TEXTS, TOPICS
 
 ROWS = len(TEXTS)
@@ -36,16 +43,23 @@ def test_drawers_come_into_rooms_and_twice_adds_nothing(make: Make, foreign: For
         said = {each.content: each for each in memory.timeline(session="mempalace")}
         for text, about in foreign.said["drawers"].values():
             assert said[text].at == datetime.fromisoformat(about["filed_at"]).astimezone()
-            assert said[text].metadata.items() >= {k: v for k, v in about.items() if k != "filed_at"}.items()
+            assert (
+                said[text].metadata.items()
+                >= {k: v for k, v in about.items() if k != "filed_at"}.items()
+            )
 
 
-def test_vectors_of_the_memorys_own_model_are_kept_and_find_the_same(make: Make, foreign: Foreign) -> None:
+def test_vectors_of_the_memorys_own_model_are_kept_and_find_the_same(
+    make: Make, foreign: Foreign
+) -> None:
     model = peers.embedder()
     with make(embedder=model) as memory:
         [table] = import_database(memory, foreign.dsn).tables
         assert table.model == "Model:hash"
         assert memory.flush()
-        assert model.calls == 2  # for its dimension, and for three texts, to see whose vectors they are
+        assert (
+            model.calls == 2
+        )  # for its dimension, and for three texts, to see whose vectors they are
         shares = []
         for query, texts in foreign.said["found"].items():
             hits = memory.recall(query, limit=10, mode="vector", hold=False)
@@ -64,13 +78,22 @@ def test_killed_in_the_middle_it_continues_and_what_changed_there_keeps_its_plac
             import_database(memory, foreign.dsn, progress=interrupt)
         assert counts(import_database(memory, foreign.dsn)) == [(ROWS - 25, 0, 25, 0)]
         [table] = import_database(memory, foreign.dsn).tables
-        foreign.run(f"update {table.table.rpartition('.')[2]} set document = 'It moved.' where id = %s", name)
+        foreign.run(
+            f"update {table.table.rpartition('.')[2]} set document = 'It moved.' where id = %s",
+            name,
+        )
         try:
             assert counts(import_database(memory, foreign.dsn)) == [(0, 1, ROWS - 1, 0)]
         finally:
             text = foreign.said["drawers"][name][0]
-            foreign.run(f"update {table.table.rpartition('.')[2]} set document = %s where id = %s", text, name)
-        [placed] = [each for each in Palace(memory).look(limit=1_000) if each.content == "It moved."]
+            foreign.run(
+                f"update {table.table.rpartition('.')[2]} set document = %s where id = %s",
+                text,
+                name,
+            )
+        [placed] = [
+            each for each in Palace(memory).look(limit=1_000) if each.content == "It moved."
+        ]
         assert (placed.room, placed.drawer) == ("town", TOPICS[0])
 
 

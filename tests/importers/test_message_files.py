@@ -20,8 +20,16 @@ PDF = pdf_of("Herons nest in trees.", "Storks nest on chimneys.")
 
 def of_langchain() -> ForeignRow:
     blocks = [
-        {"type": "file", "mime_type": kind, "base64": base64.b64encode(data).decode(), "filename": name}
-        for name, kind, data in (("plan.txt", "text/plain", PLAN), ("birds.pdf", "application/pdf", PDF))
+        {
+            "type": "file",
+            "mime_type": kind,
+            "base64": base64.b64encode(data).decode(),
+            "filename": name,
+        }
+        for name, kind, data in (
+            ("plan.txt", "text/plain", PLAN),
+            ("birds.pdf", "application/pdf", PDF),
+        )
     ]
     [dumped] = messages_to_dict([HumanMessage([{"type": "text", "text": "Here."}, *blocks])])
     return langchain_message(dumped, session="s", id="m1", at=None)

@@ -47,11 +47,16 @@ def test_names_are_quoted_and_columns_become_metadata(make: Make, foreign: Forei
 
 
 def test_it_cannot_be_written_to(foreign: Foreign) -> None:
-    with open_foreign(foreign.dsn) as database, pytest.raises(psycopg.errors.ReadOnlySqlTransaction):
+    with (
+        open_foreign(foreign.dsn) as database,
+        pytest.raises(psycopg.errors.ReadOnlySqlTransaction),
+    ):
         database._connection.execute("create table mine (a int)")
 
 
-def test_what_is_wrong_with_an_address_is_said_without_its_password(make: Make, foreign: Foreign) -> None:
+def test_what_is_wrong_with_an_address_is_said_without_its_password(
+    make: Make, foreign: Foreign
+) -> None:
     with make() as memory:
         with pytest.raises(DatabaseUnavailable, match="check the host, the port") as refused:
             import_database(memory, "postgresql+psycopg://ann:hunter2secret@127.0.0.1:9/none")
@@ -60,11 +65,15 @@ def test_what_is_wrong_with_an_address_is_said_without_its_password(make: Make, 
             import_database(memory, foreign.dsn, tables=["guides"])
         with pytest.raises(InvalidInput, match="expected a kind of langchain-pgvectorstore"):
             import_database(memory, foreign.dsn, kinds=["pgvector"])
-        with pytest.raises(InvalidInput, match="expected tables of mem0; this database has these: My Schema"):
+        with pytest.raises(
+            InvalidInput, match="expected tables of mem0; this database has these: My Schema"
+        ):
             import_database(memory, foreign.dsn, kinds=["mem0"])
 
 
-def test_a_row_that_is_refused_is_left_out_and_the_others_come(make: Make, foreign: Foreign) -> None:
+def test_a_row_that_is_refused_is_left_out_and_the_others_come(
+    make: Make, foreign: Foreign
+) -> None:
     foreign.run(
         "create table long (langchain_id text primary key, content text not null, embedding vector(32), langchain_metadata json)"
     )
@@ -86,15 +95,20 @@ def test_vectors_that_come_late_are_still_of_a_known_model(make: Make, foreign: 
     foreign.run(
         "create table late (langchain_id text primary key, content text not null, embedding vector(32), langchain_metadata json)"
     )
-    foreign.run("insert into late select 'a-' || n, 'Row ' || n, null, null from generate_series(1, 600) n")
     foreign.run(
-        "insert into late values ('b', 'The last one.', %s, null)", str(peers.embedder().embed_query("The last one."))
+        "insert into late select 'a-' || n, 'Row ' || n, null, null from generate_series(1, 600) n"
+    )
+    foreign.run(
+        "insert into late values ('b', 'The last one.', %s, null)",
+        str(peers.embedder().embed_query("The last one.")),
     )
     try:
         with make() as memory:
             with pytest.raises(InvalidInput, match="which model made the vectors of late"):
                 import_database(memory, foreign.dsn, tables=["late"])
-            [table] = import_database(memory, foreign.dsn, tables=["late"], embedder="Model:hash").tables
+            [table] = import_database(
+                memory, foreign.dsn, tables=["late"], embedder="Model:hash"
+            ).tables
             assert (table.imported, table.model) == (601, "Model:hash")
             store = HTMVectorStore(peers.embedder(), collection="late", memory=memory)
             assert store.similarity_search("The last one.", k=1)[0].id == "b"

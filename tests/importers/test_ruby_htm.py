@@ -18,7 +18,14 @@ from htm_core.importers.ruby_htm import OTHER_TAGS
 from htm_core.importers.vectors import SAMPLE
 from tests.conftest import Make
 from tests.importers import peers
-from tests.importers.conftest import Foreign, counts, drop_database, interrupt, new_database, recorded
+from tests.importers.conftest import (
+    Foreign,
+    counts,
+    drop_database,
+    interrupt,
+    new_database,
+    recorded,
+)
 from tests.importers.ruby_htm_peer import GIVEN, ZONE
 
 # The tables as the migrations of release 0.0.20 leave them, with a row or two of each case.
@@ -69,11 +76,16 @@ def remembered(foreign: Foreign) -> dict[tuple[str | None, str], dict[str, Any]]
     }
 
 
-def test_what_every_robot_remembers_comes_with_its_time_tags_metadata_and_file(make: Make, foreign: Foreign) -> None:
+def test_what_every_robot_remembers_comes_with_its_time_tags_metadata_and_file(
+    make: Make, foreign: Foreign
+) -> None:
     expected = remembered(foreign)
     with make(robot="Importer") as memory:
         done = import_database(memory, foreign.dsn)
-        assert ([each.kind for each in done.tables], counts(done)) == (["ruby-htm"], [(len(expected), 0, 0, 0)])
+        assert ([each.kind for each in done.tables], counts(done)) == (
+            ["ruby-htm"],
+            [(len(expected), 0, 0, 0)],
+        )
         assert done.others == ()
         found = {(each.robot, each.content): each for each in memory.timeline(limit=999)}
         tags = {each.content: set(each.tags) for each in memory.list(limit=999)}
@@ -81,17 +93,26 @@ def test_what_every_robot_remembers_comes_with_its_time_tags_metadata_and_file(m
     for (robot, content), said in expected.items():
         mention, node = found[robot or "Importer", content], said["node"]
         metadata = {name: value for name, value in mention.metadata.items() if name != OTHER_TAGS}
-        assert (metadata, mention.source) == (node["metadata"], "file" if node["file"] else "import")
+        assert (metadata, mention.source) == (
+            node["metadata"],
+            "file" if node["file"] else "import",
+        )
         assert tags[content] | set(mention.metadata.get(OTHER_TAGS, ())) == set(node["tags"])
         at = (
-            node["created_at"] if said["link"] is None else said["link"]["made" if said["link"]["count"] == 1 else "at"]
+            node["created_at"]
+            if said["link"] is None
+            else said["link"]["made" if said["link"]["count"] == 1 else "at"]
         )
         assert mention.at == datetime.fromisoformat(at)
         if said["link"] and not node["metadata"].get("is_proposition"):
-            assert abs(mention.at - datetime.fromisoformat(said["link"]["at"])) < timedelta(seconds=1)
+            assert abs(mention.at - datetime.fromisoformat(said["link"]["at"])) < timedelta(
+                seconds=1
+            )
 
 
-def test_a_second_import_adds_nothing_and_what_was_forgotten_there_stays_there(make: Make, foreign: Foreign) -> None:
+def test_a_second_import_adds_nothing_and_what_was_forgotten_there_stays_there(
+    make: Make, foreign: Foreign
+) -> None:
     with make() as memory:
         import_database(memory, foreign.dsn)
         assert counts(import_database(memory, foreign.dsn)) == [(0, 0, len(remembered(foreign)), 0)]
@@ -103,10 +124,14 @@ def test_a_second_import_adds_nothing_and_what_was_forgotten_there_stays_there(m
 def test_a_proposition_has_the_time_of_its_node_although_its_link_is_of_the_servers_zone(
     make: Make, foreign: Foreign
 ) -> None:
-    [proposition] = [each for each in foreign.said["memories"] if each["metadata"].get("is_proposition")]
+    [proposition] = [
+        each for each in foreign.said["memories"] if each["metadata"].get("is_proposition")
+    ]
     [link] = proposition["robots"].values()
     made = datetime.fromisoformat(proposition["created_at"])
-    assert abs(datetime.fromisoformat(link["at"]) - made) > timedelta(minutes=59)  # as the gem itself reads it
+    assert abs(datetime.fromisoformat(link["at"]) - made) > timedelta(
+        minutes=59
+    )  # as the gem itself reads it
     with make() as memory:
         import_database(memory, foreign.dsn)
         [mention] = memory.who_said(proposition["content"])
@@ -116,7 +141,10 @@ def test_a_proposition_has_the_time_of_its_node_although_its_link_is_of_the_serv
 def test_vectors_of_the_memorys_own_model_are_kept_and_find_what_the_gems_own_search_finds(
     make: Make, foreign: Foreign
 ) -> None:
-    model, contents = peers.embedder(), {each["id"]: each["content"] for each in foreign.said["memories"]}
+    model, contents = (
+        peers.embedder(),
+        {each["id"]: each["content"] for each in foreign.said["memories"]},
+    )
     with make(embedder=model) as memory:
         [table] = import_database(memory, foreign.dsn).tables
         assert table.model == "Model:hash"
@@ -124,12 +152,16 @@ def test_vectors_of_the_memorys_own_model_are_kept_and_find_what_the_gems_own_se
         shares = []
         for query, ids in foreign.said["found"].items():
             hits = memory.recall(query, limit=10, mode="vector", hold=False)
-            shares.append(len({each.content for each in hits} & {contents[id] for id in ids}) / len(ids))
+            shares.append(
+                len({each.content for each in hits} & {contents[id] for id in ids}) / len(ids)
+            )
     assert len(shares) == 40
     assert sum(shares) / len(shares) >= 0.99
 
 
-def test_a_vector_of_another_model_is_made_again_and_all_others_are_kept(make: Make, foreign: Foreign) -> None:
+def test_a_vector_of_another_model_is_made_again_and_all_others_are_kept(
+    make: Make, foreign: Foreign
+) -> None:
     """Of the zeros that fill them up, one vector of a longer model has fewer."""
     foreign.run(
         "insert into nodes (id, content, content_hash, embedding) values (999, 'A longer model made this.', 'new', "
@@ -160,7 +192,9 @@ class Counting(peers.Model):
         return super().embed_documents(texts)
 
 
-def test_killed_in_the_middle_it_continues(make: Make, foreign: Foreign, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_killed_in_the_middle_it_continues(
+    make: Make, foreign: Foreign, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(run_module, "BATCH", 25)
     rows = len(remembered(foreign))
     with make() as memory:
@@ -170,7 +204,9 @@ def test_killed_in_the_middle_it_continues(make: Make, foreign: Foreign, monkeyp
         assert counts(import_database(memory, foreign.dsn)) == [(0, 0, rows, 0)]
 
 
-def test_a_time_that_is_none_here_is_named_and_all_others_come(make: Make, foreign: Foreign) -> None:
+def test_a_time_that_is_none_here_is_named_and_all_others_come(
+    make: Make, foreign: Foreign
+) -> None:
     foreign.run("update nodes set created_at = '0001-01-01' where content = %s", GIVEN["of_nobody"])
     with make() as memory:
         [table] = import_database(memory, foreign.dsn, dry_run=True).tables
@@ -178,7 +214,9 @@ def test_a_time_that_is_none_here_is_named_and_all_others_come(make: Make, forei
         assert "a time that is none on this machine" in table.examples[0].reason
 
 
-def test_the_tables_of_earlier_releases_have_times_with_an_offset(make: Make, database_url: str) -> None:
+def test_the_tables_of_earlier_releases_have_times_with_an_offset(
+    make: Make, database_url: str
+) -> None:
     earlier = Foreign(new_database(database_url), {})
     earlier.run(EARLIER)
     try:
@@ -189,6 +227,9 @@ def test_the_tables_of_earlier_releases_have_times_with_an_offset(make: Make, da
                 ("Opal", "PostgreSQL stores the memories.", datetime(2026, 3, 5, 12, tzinfo=UTC)),
                 ("atlas", "Nobody is named here.", datetime(2026, 3, 6, 12, tzinfo=UTC)),
             ]
-            assert {each.robot for each in memory.who_said("PostgreSQL stores the memories.")} == {"Ruby", "Opal"}
+            assert {each.robot for each in memory.who_said("PostgreSQL stores the memories.")} == {
+                "Ruby",
+                "Opal",
+            }
     finally:
         drop_database(database_url, earlier.dsn)

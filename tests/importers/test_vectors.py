@@ -20,11 +20,16 @@ OWN = resolve(HashEmbedder())
 def sample(noise: float) -> list[tuple[str, list[float]]]:
     """Texts with vectors that are a little beside those of the model."""
     chance = random.Random(7)
-    return [(text, [n + chance.gauss(0, noise) for n in peers.embedder().embed_query(text)]) for text in TEXTS]
+    return [
+        (text, [n + chance.gauss(0, noise) for n in peers.embedder().embed_query(text)])
+        for text in TEXTS
+    ]
 
 
 def test_vectors_that_were_rounded_to_halves_are_of_the_same_model() -> None:
-    found = model_of(sample(1e-4), chosen=peers.embedder(), own=OWN, table="t", dimension=peers.DIMENSION)
+    found = model_of(
+        sample(1e-4), chosen=peers.embedder(), own=OWN, table="t", dimension=peers.DIMENSION
+    )
     assert found.name == "Model:hash"
 
 
@@ -39,7 +44,9 @@ def test_a_model_whose_vectors_are_much_alike_is_another_model() -> None:
 
 def test_without_a_text_to_try_no_model_is_assumed() -> None:
     with pytest.raises(InvalidInput, match="which model made the vectors of t"):
-        model_of([], chosen=None, own=resolve(peers.embedder()), table="t", dimension=peers.DIMENSION)
+        model_of(
+            [], chosen=None, own=resolve(peers.embedder()), table="t", dimension=peers.DIMENSION
+        )
     assert model_of([], chosen=UNNAMED, own=OWN, table="t", dimension=peers.DIMENSION).name is None
 
 

@@ -25,8 +25,12 @@ from tests.conftest import SETTINGS
 from tests.inspector.conftest import add_inspector
 from tests.server.conftest import Running
 
-sync_api = pytest.importorskip("playwright.sync_api", reason="this needs playwright: pip install playwright")
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+sync_api = pytest.importorskip(
+    "playwright.sync_api", reason="this needs playwright: pip install playwright"
+)
+CHROMIUM = (
+    shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+)
 pytestmark = pytest.mark.skipif(
     CHROMIUM is None, reason="this needs a Chromium that is installed: apt install chromium"
 )
@@ -93,18 +97,32 @@ def running(start: Callable[..., Running]) -> Running:
 def link(running: Running, url: str | None) -> str:
     """The link that signs in, for the sample conversation, a palace and a key."""
     identity = Identity(
-        tenant=TENANT, user=None, robot=None, scopes=frozenset(("read", "write", "admin")), operator=True
+        tenant=TENANT,
+        user=None,
+        robot=None,
+        scopes=frozenset(("read", "write", "admin")),
+        operator=True,
     )
-    with Memory("wren", url=url, tenant=TENANT, embedder=running.embedder, settings=SETTINGS) as memory:
+    with Memory(
+        "wren", url=url, tenant=TENANT, embedder=running.embedder, settings=SETTINGS
+    ) as memory:
         if not memory.list(limit=1):
             drafts = read("\n".join(json.dumps(turn) for turn in conversation()), name="sample")
             memory.remember_many(
-                [replace(each, tags=["boat:launch"] if "launch" in each.content else ()) for each in drafts]
+                [
+                    replace(each, tags=["boat:launch"] if "launch" in each.content else ())
+                    for each in drafts
+                ]
             )
             memory.remember(
-                "The launch is on Saturday 23 May.", key="launch", tags=["boat:launch"], metadata={"from": "a letter"}
+                "The launch is on Saturday 23 May.",
+                key="launch",
+                tags=["boat:launch"],
+                metadata={"from": "a letter"},
             )
-            memory.revise("launch", "The launch is on Saturday 20 June.", tags=["boat:launch", "plans:summer"])
+            memory.revise(
+                "launch", "The launch is on Saturday 20 June.", tags=["boat:launch", "plans:summer"]
+            )
             palace = Palace(memory)
             palace.file("The engine is a Bukh DV10.", room="boat", drawer="engine")
             palace.file("Jonas must not have cashews.", room="people", drawer="health")
@@ -119,11 +137,19 @@ def link(running: Running, url: str | None) -> str:
                 embedder=running.embedder,
                 settings=SETTINGS,
             ) as supper:
-                supper.remember("When did you say the boat goes into the water?", role="user", name="Ines")
+                supper.remember(
+                    "When did you say the boat goes into the water?", role="user", name="Ines"
+                )
                 supper.recall("When is the launch?", limit=2)
                 supper.flush(timeout=30)
-                supper.remember("On Saturday 20 June, at high water.", role="assistant", name="Wren")
-                supper.remember("And who brings the ladder, the flags and all the food? " * 8, role="user", name="Ines")
+                supper.remember(
+                    "On Saturday 20 June, at high water.", role="assistant", name="Wren"
+                )
+                supper.remember(
+                    "And who brings the ladder, the flags and all the food? " * 8,
+                    role="user",
+                    name="Ines",
+                )
     inspector = add_inspector(running, identity)
     return f"{running.url}{inspector.link}"
 
@@ -160,10 +186,15 @@ def take(page: Any, file: Path) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_every_page_is_whole_and_readable(browser: Any, link: str, signed_in: dict[str, Any], scheme: str) -> None:
+def test_every_page_is_whole_and_readable(
+    browser: Any, link: str, signed_in: dict[str, Any], scheme: str
+) -> None:
     base = link.partition("/enter")[0]
     context = browser.new_context(
-        storage_state=signed_in, color_scheme=scheme, reduced_motion="reduce", viewport={"width": 1200, "height": 800}
+        storage_state=signed_in,
+        color_scheme=scheme,
+        reduced_motion="reduce",
+        viewport={"width": 1200, "height": 800},
     )
     page = context.new_page()
     said: list[str] = []
@@ -172,7 +203,9 @@ def test_every_page_is_whole_and_readable(browser: Any, link: str, signed_in: di
     for name, path in PAGES.items():
         answer = page.goto(base + path)
         assert answer.status == (404 if name == "missing" else 200), name
-        page.wait_for_selector("[data-again]", state="detached")  # it loads itself again until it has its counts
+        page.wait_for_selector(
+            "[data-again]", state="detached"
+        )  # it loads itself again until it has its counts
         assert page.evaluate(FAULTS) == [], name
         picture = page.screenshot()
         assert len(picture) > 12_000, f"{name} is empty"
@@ -189,7 +222,10 @@ def test_every_page_is_whole_and_readable(browser: Any, link: str, signed_in: di
 def test_each_page_has_its_pictures_in_the_docs_in_light_and_dark() -> None:
     shown = (PICTURES.parent / "inspector.md").read_text(encoding="utf-8")
     expected = {
-        f"inspector-{name}-{scheme}.webp" for name in PAGES if name != "missing" for scheme in ("light", "dark")
+        f"inspector-{name}-{scheme}.webp"
+        for name in PAGES
+        if name != "missing"
+        for scheme in ("light", "dark")
     }
     pictures = list(PICTURES.glob("inspector-*"))
     assert {file.name for file in pictures} == expected
@@ -210,7 +246,9 @@ def test_the_check_of_a_page_finds_what_is_wrong(browser: Any) -> None:
     page.close()
 
 
-def test_a_question_is_asked_and_compared_by_keyboard(browser: Any, link: str, signed_in: dict[str, Any]) -> None:
+def test_a_question_is_asked_and_compared_by_keyboard(
+    browser: Any, link: str, signed_in: dict[str, Any]
+) -> None:
     base = link.partition("/enter")[0]
     context = browser.new_context(storage_state=signed_in)
     page = context.new_page()
@@ -238,7 +276,9 @@ def test_working_memory_is_shown_as_it_changes(
     context = browser.new_context(storage_state=signed_in)
     page = context.new_page()
     page.goto(f"{base}/working?robot=lark&session=live")
-    with Memory("lark", url=url, tenant=TENANT, session="live", embedder=running.embedder, settings=SETTINGS) as memory:
+    with Memory(
+        "lark", url=url, tenant=TENANT, session="live", embedder=running.embedder, settings=SETTINGS
+    ) as memory:
         node = memory.remember("The lark <b>sings</b> at dawn.")
         page.wait_for_selector("[data-item]")
         assert "came: The lark <b>sings</b> at dawn." in page.locator(".changes").inner_text()
@@ -248,7 +288,9 @@ def test_working_memory_is_shown_as_it_changes(
         assert page.locator("[data-item]").count() == 1
         page.get_by_role("button", name="Go on").click()
         page.wait_for_selector("[data-item]", state="detached")
-        assert "left: The lark <b>sings</b> at dawn." in page.locator(".changes li").first.inner_text()
+        assert (
+            "left: The lark <b>sings</b> at dawn." in page.locator(".changes li").first.inner_text()
+        )
     context.clear_cookies()
     page.get_by_text("You are signed out").wait_for()
     assert page.get_by_role("button", name="Pause").count() == 0

@@ -68,7 +68,14 @@ def test_a_server_that_is_told_to_stop_says_so_finishes_what_it_does_and_ends_we
     url: str | None, tenant: str
 ) -> None:
     """For a load balancer: /ready fails at once, requests are answered while it drains, and the process ends with 0."""
-    options = ("--no-auth", "--tenant", tenant, "--drain", "1.5", *(() if url is None else ("--url", url)))
+    options = (
+        "--no-auth",
+        "--tenant",
+        tenant,
+        "--drain",
+        "1.5",
+        *(() if url is None else ("--url", url)),
+    )
     with (
         started("serve", *options) as (process, address),
         httpx.Client(transport=httpx.HTTPTransport(retries=10), timeout=20) as client,
@@ -78,5 +85,7 @@ def test_a_server_that_is_told_to_stop_says_so_finishes_what_it_does_and_ends_we
         while (ready := client.get(f"{address}/ready")).status_code == 200:
             pass
         assert ready.status_code == 503
-        assert client.post(f"{address}/v1/remember", json={"content": "said while it stops"}).is_success
+        assert client.post(
+            f"{address}/v1/remember", json={"content": "said while it stops"}
+        ).is_success
         assert process.wait(20) == 0

@@ -28,17 +28,23 @@ READ = [path for method, path, _ in PAGES if method == "GET"]
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_no_address_makes_a_page_fail(seed: int, start: Callable[..., Running], make: Make, tenant: str) -> None:
+def test_no_address_makes_a_page_fail(
+    seed: int, start: Callable[..., Running], make: Make, tenant: str
+) -> None:
     with make(session="talk") as memory:
         node = memory.remember("The boat is blue.", key="boat", tags=["boat:colour"])
     running, chance = start(), random.Random(seed)
-    who = Identity(tenant=tenant, user=None, robot=None, scopes=frozenset(("admin",)), operator=True)
+    who = Identity(
+        tenant=tenant, user=None, robot=None, scopes=frozenset(("admin",)), operator=True
+    )
     inspector = add_inspector(running, who)
     with httpx.Client(base_url=running.url, timeout=30) as client:
         client.get(inspector.link or "")
         for _ in range(5):
             for path in READ:
-                id = chance.choice((node.id, "nothing", "00000000-0000-0000-0000-000000000000", "%00", "%ff"))
+                id = chance.choice(
+                    (node.id, "nothing", "00000000-0000-0000-0000-000000000000", "%00", "%ff")
+                )
                 fields = [
                     f"{name}={quote_from_bytes(chance.choice(ODD))}"
                     for name in chance.sample(FIELDS, chance.randint(1, 8))

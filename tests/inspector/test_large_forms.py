@@ -42,14 +42,22 @@ def browser(small: Running, issue: Issue) -> Iterator[httpx.Client]:
     """A browser that is signed in to it."""
     with httpx.Client(base_url=small.url, timeout=30) as client:
         secret = csrf_of(client.get("/ui/sign-in"))
-        assert client.post("/ui/sign-in", data={"csrf": secret, "token": issue()}).status_code == 303
+        assert (
+            client.post("/ui/sign-in", data={"csrf": secret, "token": issue()}).status_code == 303
+        )
         yield client
 
 
 @pytest.mark.parametrize("in_parts", [False, True])
 @pytest.mark.parametrize("form", FORMS)
 def test_a_form_that_is_too_large_is_refused_and_does_nothing(
-    form: str, in_parts: bool, browser: httpx.Client, issue: Issue, make: Make, database: Database, tenant: str
+    form: str,
+    in_parts: bool,
+    browser: httpx.Client,
+    issue: Issue,
+    make: Make,
+    database: Database,
+    tenant: str,
 ) -> None:
     with make() as memory:
         node = memory.remember("The boat lies at pier seven.", key="pier")
@@ -72,7 +80,11 @@ def test_a_form_that_is_too_large_is_refused_and_does_nothing(
         }  # fmt: skip
         body = urlencode(fields).encode()
         parts = iter([body[:MOST], body[MOST:]])
-        answer = browser.post(f"/ui{form.replace('{id}', about)}", content=parts if in_parts else body, headers=HEADERS)
+        answer = browser.post(
+            f"/ui{form.replace('{id}', about)}",
+            content=parts if in_parts else body,
+            headers=HEADERS,
+        )
         assert answer.status_code == 413
         assert f"at most {MOST:,} bytes" in answer.text
         assert "set-cookie" not in answer.headers
@@ -85,9 +97,15 @@ def test_a_form_that_is_too_large_is_refused_and_does_nothing(
             memory.get(hidden.id)
 
 
-def test_who_is_not_known_yet_sends_a_small_form_even_where_large_ones_are_taken(site: Running, issue: Issue) -> None:
+def test_who_is_not_known_yet_sends_a_small_form_even_where_large_ones_are_taken(
+    site: Running, issue: Issue
+) -> None:
     with httpx.Client(base_url=site.url) as client:
-        fields = {"csrf": csrf_of(client.get("/ui/sign-in")), "token": issue(), "more": "x" * MOST_FORM}
+        fields = {
+            "csrf": csrf_of(client.get("/ui/sign-in")),
+            "token": issue(),
+            "more": "x" * MOST_FORM,
+        }
         answer = client.post("/ui/sign-in", data=fields)
     assert answer.status_code == 413
     assert f"at most {MOST_FORM:,} bytes" in answer.text

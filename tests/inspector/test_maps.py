@@ -22,7 +22,9 @@ def made_map(size: int, stamp: str = "") -> MemoryMap:
 
 def test_a_map_is_drawn_again_only_where_it_shows_other_memories(make: Make) -> None:
     with make() as memory:
-        nodes = memory.remember_many([{"content": f"The boat leaks {number}."} for number in range(20)])
+        nodes = memory.remember_many(
+            [{"content": f"The boat leaks {number}."} for number in range(20)]
+        )
         memory.flush()
         first = map_of(memory, limit=100)
         assert (len(first.points), first.nodes, first.without_vector) == (20, 20, 0)
@@ -44,16 +46,29 @@ def test_points_are_the_newest_of_the_owner_with_the_tags_oldest_first(make: Mak
     with make(user="ann") as ann, make(user="bob") as bob:
         for number in range(6):
             at = datetime(2026, 5, 1 + number, tzinfo=UTC)
-            ann.remember(f"Ann {number}", at=at, tags=["even:two" if number % 2 == 0 else "odd:one"])
+            ann.remember(
+                f"Ann {number}", at=at, tags=["even:two" if number % 2 == 0 else "odd:one"]
+            )
         bob.remember("Bob's own", tags=["even:two"])
         ann.flush()
         bob.flush()
-        assert [each.text for each in map_of(ann, limit=4).points] == ["Ann 2", "Ann 3", "Ann 4", "Ann 5"]
-        assert [each.text for each in map_of(ann, tags=["even"], limit=4).points] == ["Ann 0", "Ann 2", "Ann 4"]
+        assert [each.text for each in map_of(ann, limit=4).points] == [
+            "Ann 2",
+            "Ann 3",
+            "Ann 4",
+            "Ann 5",
+        ]
+        assert [each.text for each in map_of(ann, tags=["even"], limit=4).points] == [
+            "Ann 0",
+            "Ann 2",
+            "Ann 4",
+        ]
         assert [each.text for each in map_of(bob, limit=4).points] == ["Bob's own"]
 
 
-def test_a_forgotten_memory_leaves_the_page_at_once_and_no_user_gets_anothers_map(make: Make, sign_in: SignIn) -> None:
+def test_a_forgotten_memory_leaves_the_page_at_once_and_no_user_gets_anothers_map(
+    make: Make, sign_in: SignIn
+) -> None:
     with make(user="ann") as ann, make(user="bob") as bob:
         secret = ann.remember("Ann's own secret.")
         ann.remember_many([{"content": f"Ann {number}"} for number in range(3)])

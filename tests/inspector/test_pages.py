@@ -30,7 +30,9 @@ from tests.server.conftest import Issue, Running
 
 # That of the operator alone has tests of its own.
 ADDRESSES = [
-    path for method, path, _ in PAGES if method == "GET" and "{" not in path and path not in ("/key", "/tenants")
+    path
+    for method, path, _ in PAGES
+    if method == "GET" and "{" not in path and path not in ("/key", "/tenants")
 ]
 HOSTILE = "<script>alert('&\"x')</script><img src=x onerror=alert(1)>"
 
@@ -55,7 +57,9 @@ class Markup(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append(tag)
-        self.handlers += [name for name, value in attrs if name.startswith("on") or "javascript:" in (value or "")]
+        self.handlers += [
+            name for name, value in attrs if name.startswith("on") or "javascript:" in (value or "")
+        ]
 
 
 # -- who sees it ------------------------------------------------------------------------------------------------------------
@@ -91,10 +95,15 @@ def test_a_wrong_token_is_refused_and_a_revoked_one_signs_out(
     assert signed_in.get("/ui/memories").status_code == 303
 
 
-def test_cookies_cannot_be_read_by_scripts_nor_sent_from_other_sites(site: Running, sign_in: SignIn) -> None:
+def test_cookies_cannot_be_read_by_scripts_nor_sent_from_other_sites(
+    site: Running, sign_in: SignIn
+) -> None:
     client = httpx.Client(base_url=site.url)
     form = client.get("/ui/sign-in")
-    for answer in (form, httpx.get(f"{site.url}/ui/sign-in", headers={"X-Forwarded-Proto": "https"})):
+    for answer in (
+        form,
+        httpx.get(f"{site.url}/ui/sign-in", headers={"X-Forwarded-Proto": "https"}),
+    ):
         cookie = answer.headers["set-cookie"].lower()
         assert "httponly" in cookie
         assert "samesite=strict" in cookie
@@ -106,7 +115,10 @@ def test_signing_out_ends_the_session(sign_in: SignIn) -> None:
     client = sign_in()
     page = client.get("/ui/memories")
     kept = dict(client.cookies)
-    assert client.post("/ui/sign-out", data={"csrf": csrf_of(page)}).headers["location"] == "/ui/sign-in"
+    assert (
+        client.post("/ui/sign-out", data={"csrf": csrf_of(page)}).headers["location"]
+        == "/ui/sign-in"
+    )
     again = httpx.get(f"{client.base_url}/ui/memories", cookies=kept)
     assert again.status_code == 303
 
@@ -129,10 +141,14 @@ def test_a_session_ends_when_nobody_uses_it(site: Running, issue: Issue) -> None
 
 def test_the_link_signs_in_once(start: Callable[..., Running], tenant: str) -> None:
     running = start()
-    inspector = add_inspector(running, Identity(tenant=tenant, user=None, robot=None, scopes=frozenset(("read",))))
+    inspector = add_inspector(
+        running, Identity(tenant=tenant, user=None, robot=None, scopes=frozenset(("read",)))
+    )
     link = inspector.link
     assert link is not None
-    assert httpx.head(running.url + link).status_code == 401  # a preview of the link does not use it up
+    assert (
+        httpx.head(running.url + link).status_code == 401
+    )  # a preview of the link does not use it up
     with httpx.Client(base_url=running.url) as client:
         assert client.get("/ui/enter?key=guessed").status_code == 401
         entered = client.get(link)
@@ -150,11 +166,15 @@ def test_the_link_signs_in_once(start: Callable[..., Running], tenant: str) -> N
 def test_a_server_without_tokens_lets_this_machine_in_and_no_other_name(
     start: Callable[..., Running], tenant: str
 ) -> None:
-    running = start(anonymous=Identity(tenant=tenant, user=None, robot=None, scopes=frozenset(("admin",))))
+    running = start(
+        anonymous=Identity(tenant=tenant, user=None, robot=None, scopes=frozenset(("admin",)))
+    )
     add_inspector(running)
     with httpx.Client(base_url=running.url) as client:
         form = client.get("/ui/sign-in")
-        elsewhere = client.post("/ui/sign-in", data={"csrf": csrf_of(form)}, headers={"Host": "evil.example"})
+        elsewhere = client.post(
+            "/ui/sign-in", data={"csrf": csrf_of(form)}, headers={"Host": "evil.example"}
+        )
         assert elsewhere.status_code == 403
         form = client.get("/ui/sign-in")
         assert client.post("/ui/sign-in", data={"csrf": csrf_of(form)}).status_code == 303
@@ -178,7 +198,10 @@ def test_the_sign_in_goes_on_to_pages_of_ours_only(site: Running, issue: Issue) 
 
 def test_what_another_tenant_or_user_has_is_not_found(sign_in: SignIn, make: Make) -> None:
     with make() as memory, make(user="ann") as ann:
-        shared, private = memory.remember("what all may see", key="plan"), ann.remember("what Ann alone may see")
+        shared, private = (
+            memory.remember("what all may see", key="plan"),
+            ann.remember("what Ann alone may see"),
+        )
     other = sign_in(of=f"other-{uuid.uuid4().hex[:8]}")
     bob = sign_in(user="bob")
     for client, node in ((other, shared), (other, private), (bob, private)):
@@ -193,7 +216,9 @@ def test_what_another_tenant_or_user_has_is_not_found(sign_in: SignIn, make: Mak
     assert bob.get("/ui/", params={"q": "x", "a_scope": "tenant"}).status_code == 403
 
 
-def test_a_form_without_its_secret_or_of_another_site_changes_nothing(sign_in: SignIn, make: Make) -> None:
+def test_a_form_without_its_secret_or_of_another_site_changes_nothing(
+    sign_in: SignIn, make: Make
+) -> None:
     with make() as memory:
         node = memory.remember("stay here")
         client = sign_in()
@@ -203,13 +228,19 @@ def test_a_form_without_its_secret_or_of_another_site_changes_nothing(sign_in: S
         assert client.post(path, data={"csrf": "guessed"}).status_code == 403
         assert client.post(path, data={"csrf": csrf_of(sign_in().get("/ui/"))}).status_code == 403
         assert client.post(path, json={"csrf": secret}).status_code == 415
-        for headers in ({"Origin": "https://evil.example"}, {"Origin": "null"}, {"Sec-Fetch-Site": "cross-site"}):
+        for headers in (
+            {"Origin": "https://evil.example"},
+            {"Origin": "null"},
+            {"Sec-Fetch-Site": "cross-site"},
+        ):
             assert client.post(path, data={"csrf": secret}, headers=headers).status_code == 403
         assert client.post("/ui/sign-out", data={"csrf": "guessed"}).status_code == 403
         assert memory.get(node.id).content == "stay here"
 
 
-def test_a_token_that_may_only_read_sees_no_actions_and_does_none(sign_in: SignIn, make: Make) -> None:
+def test_a_token_that_may_only_read_sees_no_actions_and_does_none(
+    sign_in: SignIn, make: Make
+) -> None:
     with make() as memory:
         node = memory.remember("read me", key="read-me")
         client = sign_in("read")
@@ -221,7 +252,9 @@ def test_a_token_that_may_only_read_sees_no_actions_and_does_none(sign_in: SignI
         for action in ("forget", "restore", "revise", "palace"):
             path = f"/ui/memory/{node.id}/{action}"
             assert client.get(path).status_code == 403
-            answer = client.post(path, data={"csrf": secret, "key": "read-me", "content": "x", "confirmed": "1"})
+            answer = client.post(
+                path, data={"csrf": secret, "key": "read-me", "content": "x", "confirmed": "1"}
+            )
             assert answer.status_code == 403
             check_headers(answer)
         assert client.post("/ui/jobs/retry", data={"csrf": secret}).status_code == 403
@@ -298,9 +331,17 @@ def test_nothing_that_was_remembered_becomes_markup(sign_in: SignIn, make: Make)
     assert "<img" not in preview.text
 
 
-def test_the_bench_shows_why_a_hit_was_found_and_what_a_model_gets(sign_in: SignIn, make: Make) -> None:
+def test_the_bench_shows_why_a_hit_was_found_and_what_a_model_gets(
+    sign_in: SignIn, make: Make
+) -> None:
     with make() as memory:
-        memory.remember("The boat is painted dark green.", role="user", name="Ann", session="boat", tags=["boat:paint"])
+        memory.remember(
+            "The boat is painted dark green.",
+            role="user",
+            name="Ann",
+            session="boat",
+            tags=["boat:paint"],
+        )
         memory.remember("The cat sleeps all day.", role="user", name="Bob", session="cat")
         held = len(memory.working)
         client = sign_in()
@@ -309,7 +350,9 @@ def test_the_bench_shows_why_a_hit_was_found_and_what_a_model_gets(sign_in: Sign
         assert "By meaning" in page
         assert re.search(r'class="s-words" x="\d+" width="\d+"', page)
         assert WARNING in page
-        two = client.get("/ui/", params={"q": "boat", "compare": "1", "b_session": "cat", "b_mode": "text"}).text
+        two = client.get(
+            "/ui/", params={"q": "boat", "compare": "1", "b_session": "cat", "b_mode": "text"}
+        ).text
         assert two.count('class="result"') == 2
         assert "Nothing was found with this setting." in two.partition('id="b_head"')[2]
         assert len(memory.working) == held
@@ -327,7 +370,9 @@ def test_the_parts_of_a_score_stand_one_after_the_other() -> None:
     ]  # fmt: skip
 
 
-def test_a_memory_is_forgotten_and_restored_after_a_confirmation(sign_in: SignIn, make: Make) -> None:
+def test_a_memory_is_forgotten_and_restored_after_a_confirmation(
+    sign_in: SignIn, make: Make
+) -> None:
     with make() as memory:
         node = memory.remember("the old address")
         client = sign_in()
@@ -360,7 +405,12 @@ def test_a_key_is_revised_over_the_version_that_was_seen(sign_in: SignIn, make: 
         node = memory.remember("Launch on 23 May", key="launch")
         client = sign_in()
         form = client.get(f"/ui/memory/{node.id}/revise", params={"key": "launch"})
-        data = {"csrf": csrf_of(form), "key": "launch", "version": "1", "content": "Launch on\r\n20 June"}
+        data = {
+            "csrf": csrf_of(form),
+            "key": "launch",
+            "version": "1",
+            "content": "Launch on\r\n20 June",
+        }
         preview = client.post(f"/ui/memory/{node.id}/revise", data=data)
         assert preview.status_code == 200
         assert memory.get("launch").version == 1
@@ -379,7 +429,9 @@ def test_a_key_is_revised_over_the_version_that_was_seen(sign_in: SignIn, make: 
 
 def test_a_timeline_is_read_to_its_beginning_page_by_page(sign_in: SignIn, make: Make) -> None:
     with make() as memory:
-        memory.remember_many([{"content": f"message {n:03}", "session": "s", "role": "user"} for n in range(120)])
+        memory.remember_many(
+            [{"content": f"message {n:03}", "session": "s", "role": "user"} for n in range(120)]
+        )
     client = sign_in()
     seen: list[str] = []
     path = "/ui/timeline?session=s"
@@ -395,7 +447,9 @@ def test_a_timeline_is_read_to_its_beginning_page_by_page(sign_in: SignIn, make:
     assert "message 020" in client.get(onward[1].replace("&amp;", "&")).text
 
 
-def test_jobs_that_were_given_up_are_tried_again(sign_in: SignIn, make: Make, database: Database, tenant: str) -> None:
+def test_jobs_that_were_given_up_are_tried_again(
+    sign_in: SignIn, make: Make, database: Database, tenant: str
+) -> None:
     with make() as memory:
         memory.remember("no vector yet")
         memory.flush(timeout=20)
@@ -423,10 +477,14 @@ def test_each_page_has_landmarks_headings_and_labels(path: str, sign_in: SignIn)
     assert page.text.count("<h1") == 1
     assert page.text.count('aria-current="page"') == 1
     labels = set(re.findall(r'<label for="([^"]+)"', page.text))
-    fields = re.findall(r'<(?:input|select|textarea)\s+(?![^>]*type="hidden")[^>]*?id="([^"]+)"', page.text)
+    fields = re.findall(
+        r'<(?:input|select|textarea)\s+(?![^>]*type="hidden")[^>]*?id="([^"]+)"', page.text
+    )
     assert set(fields) <= labels
     assert 'style="' not in page.text
-    assert len(set(re.findall(r' id="([^"]+)"', page.text))) == len(re.findall(r' id="([^"]+)"', page.text))
+    assert len(set(re.findall(r' id="([^"]+)"', page.text))) == len(
+        re.findall(r' id="([^"]+)"', page.text)
+    )
 
 
 def test_files_of_the_pages_are_their_own(site: Running) -> None:
@@ -442,7 +500,9 @@ def test_files_of_the_pages_are_their_own(site: Running) -> None:
         check_headers(file)
 
 
-def test_an_unexpected_failure_says_nothing_of_what_failed(sign_in: SignIn, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unexpected_failure_says_nothing_of_what_failed(
+    sign_in: SignIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("secret words")
 
@@ -467,7 +527,12 @@ def test_a_signal_can_be_switched_off_for_one_setting(sign_in: SignIn, make: Mak
         ):
             memory.remember(said, role=role, session="s1")
         memory.flush()
-        asked = {"q": "Which colour has the boat?", "compare": "1", "b_off_context": "1", "b_off_session": "1"}
+        asked = {
+            "q": "Which colour has the boat?",
+            "compare": "1",
+            "b_off_context": "1",
+            "b_off_session": "1",
+        }
         page = sign_in().get("/ui/", params=asked).text
         first, second = page.split('id="b_head"')
         assert 'class="s-context' in first
@@ -477,15 +542,24 @@ def test_a_signal_can_be_switched_off_for_one_setting(sign_in: SignIn, make: Mak
         assert 'id="a_off_context" name="a_off_context" value="1">' in page
 
 
-def test_what_the_filters_leave_out_is_shown_with_the_condition_that_fails(sign_in: SignIn, make: Make) -> None:
+def test_what_the_filters_leave_out_is_shown_with_the_condition_that_fails(
+    sign_in: SignIn, make: Make
+) -> None:
     with make() as memory:
         memory.remember("The boat is blue.", session="s1", tags=["boat:colour"])
-        memory.remember("The boat is old <script>alert(1)</script>.", session="s2", at=datetime(2020, 5, 1, tzinfo=UTC))
+        memory.remember(
+            "The boat is old <script>alert(1)</script>.",
+            session="s2",
+            at=datetime(2020, 5, 1, tzinfo=UTC),
+        )
         memory.flush()
         client = sign_in()
 
         def left_out(**given: str) -> str:
-            page = client.get("/ui/", params={"q": "the boat"} | {f"a_{name}": value for name, value in given.items()})
+            page = client.get(
+                "/ui/",
+                params={"q": "the boat"} | {f"a_{name}": value for name, value in given.items()},
+            )
             assert page.status_code == 200
             assert "<script>alert" not in page.text
             return page.text.partition("Left out by the filters")[2].partition("</section>")[0]
@@ -500,13 +574,17 @@ def test_what_the_filters_leave_out_is_shown_with_the_condition_that_fails(sign_
         assert "not heard by this robot" in left_out(robot="nobody")
         assert "its score is" in left_out(min_score="1")
         assert "said later" in left_out(as_of="2021-01-01")
-        assert "not said in this session; not said in this time" in left_out(session="s1", timeframe="2030")
+        assert "not said in this session; not said in this time" in left_out(
+            session="s1", timeframe="2030"
+        )
 
 
 def test_users_and_their_sizes_are_for_who_may_see_everybody(sign_in: SignIn, make: Make) -> None:
     with make() as shared, make(user="ann") as ann, make(user=HOSTILE) as hostile:
         shared.remember("for all", session="s0")
-        ann.remember_many([{"content": f"Ann says {number}.", "session": f"s{number}"} for number in range(3)])
+        ann.remember_many(
+            [{"content": f"Ann says {number}.", "session": f"s{number}"} for number in range(3)]
+        )
         gone = ann.remember("to be forgotten")
         ann.forget(gone.id)
         hostile.remember("me too")
@@ -536,7 +614,11 @@ def test_growth_counts_messages_and_what_was_new_in_them(sign_in: SignIn, make: 
             memory.remember(said, at=datetime(2026, month, 10, 12, tzinfo=UTC))
         ann.remember("of somebody else", at=datetime(2026, 4, 10, 12, tzinfo=UTC))
         spans = read.growth(memory._engine, unit="month", limit=9)
-    assert [(each.begins.month, each.mentions, each.nodes) for each in spans] == [(3, 2, 2), (4, 0, 0), (5, 1, 0)]
+    assert [(each.begins.month, each.mentions, each.nodes) for each in spans] == [
+        (3, 2, 2),
+        (4, 0, 0),
+        (5, 1, 0),
+    ]
     client = sign_in()
     client.get("/ui/", params={"q": "boat"})
     page = whole(client, "/ui/growth", unit="month")
@@ -549,7 +631,11 @@ def test_growth_counts_messages_and_what_was_new_in_them(sign_in: SignIn, make: 
 
 def test_the_bars_of_a_chart_fill_it() -> None:
     drawn = growth.bars([("a", 4), ("b", 0), ("c", 2)])
-    assert [(bar.label, bar.number, bar.height) for bar in drawn] == [("a", 4, 160), ("b", 0, 0), ("c", 2, 80)]
+    assert [(bar.label, bar.number, bar.height) for bar in drawn] == [
+        ("a", 4, 160),
+        ("b", 0, 0),
+        ("c", 2, 80),
+    ]
     assert all(one.x + one.width <= other.x for one, other in pairwise(drawn))
     assert growth.bars([]) == []
     assert growth.by_steps([1.0, 2.0, 700.0])[0] == ("under 2 ms", 1)
@@ -560,7 +646,10 @@ def test_the_map_names_its_clusters_and_can_be_narrowed(sign_in: SignIn, make: M
     with make() as memory:
         memory.remember_many(
             [
-                {"content": f"The boat {HOSTILE} leaks {number}.", "at": datetime(2026, 3, 1, tzinfo=UTC)}
+                {
+                    "content": f"The boat {HOSTILE} leaks {number}.",
+                    "at": datetime(2026, 3, 1, tzinfo=UTC),
+                }
                 for number in range(14)
             ]
             + [
@@ -593,7 +682,9 @@ def test_the_map_names_its_clusters_and_can_be_narrowed(sign_in: SignIn, make: M
 
 def test_a_graph_draws_what_is_related_two_steps_wide(sign_in: SignIn, make: Make) -> None:
     with make() as memory, make(user="ann") as ann:
-        one, two, three, four = (memory.remember(f"{HOSTILE} {word}.") for word in ("One", "Two", "Three", "Four"))
+        one, two, three, four = (
+            memory.remember(f"{HOSTILE} {word}.") for word in ("One", "Two", "Three", "Four")
+        )
         other = ann.remember("of Ann alone")
         memory.link(one, two, kind="supports", weight=0.9)
         memory.link(two, three, kind="contradicts", weight=0.8)

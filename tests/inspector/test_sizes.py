@@ -84,7 +84,9 @@ def test_htm_ui_for_one_user_shows_neither_users_nor_tenants(
     with make(user="bob") as bob:
         bob.remember("Bob was here.")
     running = start()
-    inspector = add_inspector(running, visitor(CommonOptions(tenant=tenant, user="ann"), read_only=False))
+    inspector = add_inspector(
+        running, visitor(CommonOptions(tenant=tenant, user="ann"), read_only=False)
+    )
     with httpx.Client(base_url=running.url) as client:
         home = client.get(inspector.link or "", follow_redirects=True)
         for path in ("/ui/users", "/ui/tenants"):
@@ -98,7 +100,12 @@ def test_the_operator_sees_the_tenants_with_their_sizes_and_none_of_their_words(
 ) -> None:
     other = f"{tenant}-<b>other</b>"
     with make(user="ann") as ann, make() as shared, make(tenant=other, user="zoe") as zoe:
-        ann.remember_many([{"content": f"A secret of Ann {number}.", "session": f"s{number}"} for number in range(5)])
+        ann.remember_many(
+            [
+                {"content": f"A secret of Ann {number}.", "session": f"s{number}"}
+                for number in range(5)
+            ]
+        )
         gone = ann.remember("Forgotten by Ann.")
         ann.forget(gone.id)
         shared.remember("For all.")
@@ -142,7 +149,9 @@ def test_no_token_sees_which_tenants_there_are(sign_in: SignIn, scopes: tuple[st
     assert 'href="/ui/tenants"' not in client.get("/ui/").text
 
 
-def test_the_role_of_the_verbs_is_told_of_no_tenant(make: Make, database: Database, tenant: str) -> None:
+def test_the_role_of_the_verbs_is_told_of_no_tenant(
+    make: Make, database: Database, tenant: str
+) -> None:
     with make() as memory:
         memory.remember("Something.")
     with database.transaction(tenant) as connection:

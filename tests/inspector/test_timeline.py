@@ -47,8 +47,13 @@ def test_the_timeline_of_all_sessions_has_each_turns_own_changes_and_a_robot_onl
     client = sign_in()
     seen = [turn for turn in turns(client.get("/ui/timeline").text) if "Evicted" in turn]
     assert len(seen) == 2
-    assert sorted(("wren says" in turn, "robin says" in turn) for turn in seen) == [(False, True), (True, False)]
-    assert not any("Evicted" in turn for turn in turns(client.get("/ui/timeline?session=one&robot=robin").text))
+    assert sorted(("wren says" in turn, "robin says" in turn) for turn in seen) == [
+        (False, True),
+        (True, False),
+    ]
+    assert not any(
+        "Evicted" in turn for turn in turns(client.get("/ui/timeline?session=one&robot=robin").text)
+    )
 
 
 def test_what_was_forgotten_since_is_named_without_its_words(make: Make, sign_in: SignIn) -> None:

@@ -43,17 +43,27 @@ def test_each_advice_has_words_in_python_and_in_a_shell() -> None:
 
 @pytest.mark.parametrize("surface", SURFACES)
 def test_no_other_surface_names_something_of_python(surface: str) -> None:
-    assert [text for text in SURFACES[surface].values() if PYTHON.search(text.replace("?forgotten=true", ""))] == []
+    assert [
+        text
+        for text in SURFACES[surface].values()
+        if PYTHON.search(text.replace("?forgotten=true", ""))
+    ] == []
 
 
 def test_what_is_named_is_there() -> None:
     shell = " ".join([*IN_A_SHELL.values(), *IN_CHAT.values()])
     assert set(re.findall(r"\bhtm ([a-z]+)", shell)) <= COMMANDS.keys()
     assert set(re.findall(r"\bhtm palace ([a-z]+)", shell)) <= {each.value for each in PalaceAction}
-    assert {name for text in IN_CHAT.values() for name in re.findall(r"/\w+", text)} <= {name for name, _ in HELP}
+    assert {name for text in IN_CHAT.values() for name in re.findall(r"/\w+", text)} <= {
+        name for name, _ in HELP
+    }
     paths = {path for text in OVER_HTTP.values() for path in re.findall(r"GET (/[\w/]+)", text)}
     assert paths <= {each.path for each in ROUTES if each.method == "GET"}
-    assert IN_MCP["memories"].split(" show")[0].replace(" and", ",").split(", ") == ["recall", "search", "timeline"]
+    assert IN_MCP["memories"].split(" show")[0].replace(" and", ",").split(", ") == [
+        "recall",
+        "search",
+        "timeline",
+    ]
     assert {"recall", "search", "timeline"} <= TOOLS.keys()
     assert "look_palace" in PalaceToolReplies.TOOLS
 
@@ -76,19 +86,33 @@ def test_no_message_that_surfaces_share_names_a_verb_of_python() -> None:
 def test_an_error_keeps_its_advice_when_it_travels() -> None:
     error = NotFound("expected a memory, got 'x'", advice="memories")
     for again in (copy.copy(error), pickle.loads(pickle.dumps(error))):
-        assert str(again) == str(error) == "expected a memory, got 'x'; Memory.list() shows what there is"
+        assert (
+            str(again)
+            == str(error)
+            == "expected a memory, got 'x'; Memory.list() shows what there is"
+        )
     problem = problem_of(error)
     assert problem.detail == "expected a memory, got 'x'; GET /v1/nodes lists what there is"
     back = error_of({"code": problem.code, "detail": problem.detail, **problem.more})
     assert (type(back), str(back)) == (NotFound, str(error))
-    assert str(error_of({"code": "not_found", "detail": "gone", "advice": "of a later version"})) == "gone"
+    assert (
+        str(error_of({"code": "not_found", "detail": "gone", "advice": "of a later version"}))
+        == "gone"
+    )
     assert problem_of(error, words={}).detail == "expected a memory, got 'x'"
 
 
-def test_each_surface_says_what_it_has_when_there_is_no_such_memory_or_question(memory: Memory, htm: Htm) -> None:  # noqa: F811
+def test_each_surface_says_what_it_has_when_there_is_no_such_memory_or_question(
+    memory: Memory,
+    htm: Htm,  # noqa: F811
+) -> None:
     with pytest.raises(NotFound, match=r"Memory\.list\(\) shows what there is"):
         memory.forget("nosuch")
-    for tool, given in (("forget", {"id": "nosuch"}), ("fetch", {"id": "nosuch"}), ("recall", {"query": ""})):
+    for tool, given in (
+        ("forget", {"id": "nosuch"}),
+        ("fetch", {"id": "nosuch"}),
+        ("recall", {"query": ""}),
+    ):
         with pytest.raises(HTMError) as failed:
             TOOLS[tool].answer(memory, given, budget=4_000)
         said = told(failed.value)

@@ -33,7 +33,11 @@ def tool(memory: Memory) -> HTMMemoryTool:
 
 
 SCRIPT: list[dict[str, Any]] = [
-    {"command": "create", "path": "/memories/notes.md", "file_text": "one\ntwo\nthree\ntwo words\n"},
+    {
+        "command": "create",
+        "path": "/memories/notes.md",
+        "file_text": "one\ntwo\nthree\ntwo words\n",
+    },
     {"command": "create", "path": "/memories/notes.md", "file_text": "again"},
     {"command": "view", "path": "/memories/notes.md"},
     {"command": "view", "path": "/memories/notes.md", "view_range": [2, 3]},
@@ -41,7 +45,12 @@ SCRIPT: list[dict[str, Any]] = [
     {"command": "view", "path": "/memories/none.md"},
     {"command": "str_replace", "path": "/memories/notes.md", "old_str": "two", "new_str": "2"},
     {"command": "str_replace", "path": "/memories/notes.md", "old_str": "four", "new_str": "4"},
-    {"command": "str_replace", "path": "/memories/notes.md", "old_str": "three", "new_str": "3\nIII"},
+    {
+        "command": "str_replace",
+        "path": "/memories/notes.md",
+        "old_str": "three",
+        "new_str": "3\nIII",
+    },
     {"command": "str_replace", "path": "/memories/none.md", "old_str": "x", "new_str": "y"},
     {"command": "insert", "path": "/memories/notes.md", "insert_line": 0, "insert_text": "zero\n"},
     {"command": "insert", "path": "/memories/notes.md", "insert_line": 6, "insert_text": "last"},
@@ -49,7 +58,12 @@ SCRIPT: list[dict[str, Any]] = [
     {"command": "view", "path": "/memories/notes.md"},
     {"command": "create", "path": "/memories/people/ann.md", "file_text": ""},
     {"command": "view", "path": "/memories/people/ann.md"},
-    {"command": "insert", "path": "/memories/people/ann.md", "insert_line": 0, "insert_text": "Likes tea."},
+    {
+        "command": "insert",
+        "path": "/memories/people/ann.md",
+        "insert_line": 0,
+        "insert_text": "Likes tea.",
+    },
     {"command": "view", "path": "/memories/people/ann.md"},
     {"command": "rename", "old_path": "/memories/people", "new_path": "/memories/persons"},
     {"command": "rename", "old_path": "/memories/people", "new_path": "/memories/other"},
@@ -65,7 +79,9 @@ SCRIPT: list[dict[str, Any]] = [
 ]
 
 
-def test_replies_are_those_of_the_reference_implementation(tool: HTMMemoryTool, tmp_path: Path) -> None:
+def test_replies_are_those_of_the_reference_implementation(
+    tool: HTMMemoryTool, tmp_path: Path
+) -> None:
     theirs = BetaLocalFilesystemMemoryTool(str(tmp_path))
     for step in SCRIPT:
         assert call(tool, **step) == call(theirs, **step), step
@@ -106,7 +122,9 @@ def test_no_path_leads_outside(tool: HTMMemoryTool, path: str) -> None:
      {"command": "create", "path": "/memories/a", "file_text": "a\x00b"}, {"command": "view", "path": 7},
      {"command": "create", "path": "/memories/a", "file_text": "\ud800"}],
 )  # fmt: skip
-def test_what_cannot_be_meant_is_an_error_that_a_model_reads(tool: HTMMemoryTool, given: dict[str, Any]) -> None:
+def test_what_cannot_be_meant_is_an_error_that_a_model_reads(
+    tool: HTMMemoryTool, given: dict[str, Any]
+) -> None:
     with pytest.raises(ToolError):
         tool.call(given)
 
@@ -135,7 +153,9 @@ def test_two_files_of_the_same_text_are_two(tool: HTMMemoryTool) -> None:
     assert call(tool, "view", path="/memories/b.md").endswith("\tsame")
 
 
-def test_recall_finds_the_newest_version_as_the_assistants_word(tool: HTMMemoryTool, memory: Memory) -> None:
+def test_recall_finds_the_newest_version_as_the_assistants_word(
+    tool: HTMMemoryTool, memory: Memory
+) -> None:
     call(tool, "create", path="/memories/ann.md", file_text="Ann drinks oolong.")
     call(tool, "str_replace", path="/memories/ann.md", old_str="oolong", new_str="espresso")
     [hit] = memory.recall("What does Ann drink?", mode="text")
@@ -144,17 +164,24 @@ def test_recall_finds_the_newest_version_as_the_assistants_word(tool: HTMMemoryT
     assert hit.mention is not None
     assert hit.mention.source == "assistant"
     call(tool, "delete", path="/memories/ann.md")
-    assert not [hit for hit in memory.recall("deleted ann", mode="text") if "(deleted)" in hit.content]
+    assert not [
+        hit for hit in memory.recall("deleted ann", mode="text") if "(deleted)" in hit.content
+    ]
 
 
 def test_tenants_and_users_have_files_of_their_own(make: Make) -> None:
     everyone, ann = HTMMemoryTool(make()), HTMMemoryTool(make(user="ann"))
-    ben, other = HTMMemoryTool(make(user="ben")), HTMMemoryTool(make(user="ann", tenant="a-tenant-of-tools"))
-    for tool, text in ((everyone, "shared"), (ann, "ann's"), (ben, "ben's")):
-        assert call(tool, "create", path="/memories/x.md", file_text=text).startswith("File created")
-    assert call(ann, "str_replace", path="/memories/x.md", old_str="ann's", new_str="hers").startswith(
-        "The memory file"
+    ben, other = (
+        HTMMemoryTool(make(user="ben")),
+        HTMMemoryTool(make(user="ann", tenant="a-tenant-of-tools")),
     )
+    for tool, text in ((everyone, "shared"), (ann, "ann's"), (ben, "ben's")):
+        assert call(tool, "create", path="/memories/x.md", file_text=text).startswith(
+            "File created"
+        )
+    assert call(
+        ann, "str_replace", path="/memories/x.md", old_str="ann's", new_str="hers"
+    ).startswith("The memory file")
     assert call(ben, "view", path="/memories/x.md").endswith("\tben's")
     assert call(everyone, "view", path="/memories/x.md").endswith("\tshared")
     assert call(other, "view", path="/memories/x.md").startswith("error: ")
@@ -168,7 +195,11 @@ def test_edits_at_once_lose_nothing(make: Make) -> None:
     def write(number: int) -> None:
         for turn in range(5):
             reply = call(
-                tools[number], "insert", path="/memories/log.md", insert_line=1, insert_text=f"{number}.{turn}"
+                tools[number],
+                "insert",
+                path="/memories/log.md",
+                insert_line=1,
+                insert_text=f"{number}.{turn}",
             )
             assert reply.endswith("has been edited.")
 
@@ -177,7 +208,10 @@ def test_edits_at_once_lose_nothing(make: Make) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    lines = {line.partition("\t")[2] for line in call(tools[0], "view", path="/memories/log.md").splitlines()[1:]}
+    lines = {
+        line.partition("\t")[2]
+        for line in call(tools[0], "view", path="/memories/log.md").splitlines()[1:]
+    }
     assert {f"{number}.{turn}" for number in range(4) for turn in range(5)} <= lines
 
 
@@ -210,12 +244,17 @@ def test_two_processes_lose_nothing(tool: HTMMemoryTool, tenant: str, url: str |
     command = [sys.executable, "-c", WRITER, url or "", tenant]
     writers = [subprocess.Popen([*command, who]) for who in ("a", "b")]
     assert [writer.wait(timeout=120) for writer in writers] == [0, 0]
-    lines = [line.partition("\t")[2] for line in call(tool, "view", path="/memories/log.md").splitlines()[1:]]
+    lines = [
+        line.partition("\t")[2]
+        for line in call(tool, "view", path="/memories/log.md").splitlines()[1:]
+    ]
     assert sorted(lines) == sorted(["", *(f"{who}.{turn}" for who in "ab" for turn in range(8))])
     assert len(tool.history("/memories/log.md")) == 17
 
 
-def test_what_others_write_while_a_file_moves_moves_too(tool: HTMMemoryTool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_others_write_while_a_file_moves_moves_too(
+    tool: HTMMemoryTool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     call(tool, "create", path="/memories/a.md", file_text="one")
     files = tool._commands.files
     remove, late = files._remove, ["one more"]
@@ -233,7 +272,9 @@ def test_what_others_write_while_a_file_moves_moves_too(tool: HTMMemoryTool, mon
 
 def test_a_missing_extra_is_named() -> None:
     program = "import sys; sys.modules['anthropic'] = None; import htm_core.anthropic_tool"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60
+    )
     assert "pip install 'htm-memory[anthropic]'" in done.stderr
 
 
@@ -242,13 +283,19 @@ def test_the_awaited_tool_does_the_same(memory: Memory) -> None:
 
     async def work() -> list[str]:
         made = await tool.call({"command": "create", "path": "/memories/a.md", "file_text": "one"})
-        await tool.call({"command": "str_replace", "path": "/memories/a.md", "old_str": "one", "new_str": "two"})
+        await tool.call(
+            {"command": "str_replace", "path": "/memories/a.md", "old_str": "one", "new_str": "two"}
+        )
         seen = await tool.call({"command": "view", "path": "/memories/a.md"})
         with pytest.raises(ToolError):
             await tool.call({"command": "view", "path": "/etc/passwd"})
         await tool.clear_all_memory()
         await tool.undo("/memories/a.md")
-        return [str(made), str(seen), *(str(each.text) for each in await tool.history("/memories/a.md"))]
+        return [
+            str(made),
+            str(seen),
+            *(str(each.text) for each in await tool.history("/memories/a.md")),
+        ]
 
     assert asyncio.run(work())[2:] == ["one", "two", "two"]
     assert tool.to_dict() == {"type": "memory_20250818", "name": "memory"}

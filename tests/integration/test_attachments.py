@@ -56,7 +56,10 @@ def test_a_pdf_is_read_page_by_page(block: FileBlock) -> None:
     [
         (b"\x89PNG\r\n\x1a\n\x00\xff\xfe", "expected UTF-8 or a PDF"),
         ("no base64!", "expected a file in base64"),
-        (b"%PDF-1.7 and then nothing", "expected a PDF that can be read, got one that cannot be opened"),
+        (
+            b"%PDF-1.7 and then nothing",
+            "expected a PDF that can be read, got one that cannot be opened",
+        ),
         (pdf_of(""), "expected a PDF with text"),
     ],
 )
@@ -78,7 +81,9 @@ def test_without_pdfium_a_pdf_is_left_out_and_the_log_says_what_to_install(
 
 
 def test_what_postgresql_cannot_store_is_replaced() -> None:
-    [file] = readable_files([FileBlock(data="a\x00b \ud83d c", is_text=True, name="C:\\plans\\trip\x00.txt")])
+    [file] = readable_files(
+        [FileBlock(data="a\x00b \ud83d c", is_text=True, name="C:\\plans\\trip\x00.txt")]
+    )
     assert (file.text, file.name) == ("a b ? c", "trip .txt")
 
 
@@ -98,9 +103,13 @@ def test_of_a_long_pdf_whole_pages_are_read(caplog: pytest.LogCaptureFixture) ->
     assert (short.text, short.pages) == ("Herons nest in trees.\n\n", (0,))
 
 
-def test_a_pdf_that_takes_too_much_ends_its_own_process_alone(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_pdf_that_takes_too_much_ends_its_own_process_alone(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     caplog.set_level(logging.INFO, logger="htm.integration")
-    assert readable_files([FileBlock(data=nested_pdf(levels=7, times=10)), FileBlock(data=PDF)])[0].pages == (0, 23)
+    assert readable_files([FileBlock(data=nested_pdf(levels=7, times=10)), FileBlock(data=PDF)])[
+        0
+    ].pages == (0, 23)
     assert "takes too" in caplog.text  # of its own limit, or of ours on a busy machine
 
 

@@ -17,7 +17,9 @@ FILTERS = st.none() | st.dictionaries(NAMES, st.integers(0, 3), max_size=2)
 
 
 @given(own=TAGS, run=TAGS, first=FILTERS, second=FILTERS)
-def test_a_run_can_only_narrow_filters_and_tags(own: list[str], run: list[str], first: Any, second: Any) -> None:
+def test_a_run_can_only_narrow_filters_and_tags(
+    own: list[str], run: list[str], first: Any, second: Any
+) -> None:
     made = check_choices(limit=5, tags=own, where=first)
     found = made.narrowed({"tags": run, "where": second})
     assert set(found.tags or ()) == {*own, *run}
@@ -28,7 +30,9 @@ def test_a_run_can_only_narrow_filters_and_tags(own: list[str], run: list[str], 
 
 def test_a_timeframe_and_a_limit_of_a_run_replace_those_of_the_component() -> None:
     made = check_choices(limit=5, timeframe="last week")
-    assert made.narrowed({"timeframe": "yesterday", "limit": 2}) == Choices(limit=2, timeframe="yesterday")
+    assert made.narrowed({"timeframe": "yesterday", "limit": 2}) == Choices(
+        limit=2, timeframe="yesterday"
+    )
     assert made.narrowed({"timeframe": None}) is made
     assert made.narrowed({"limit": 0}).limit == 0
 
@@ -48,7 +52,9 @@ def test_a_timeframe_and_a_limit_of_a_run_replace_those_of_the_component() -> No
         ({"timeframe": "once upon a time"}, "once upon a time"),
     ],
 )
-def test_what_recall_would_refuse_is_refused_where_it_is_given(wrong: dict[str, Any], named: str) -> None:
+def test_what_recall_would_refuse_is_refused_where_it_is_given(
+    wrong: dict[str, Any], named: str
+) -> None:
     with pytest.raises(InvalidInput, match=named):
         check_choices(**{"limit": 5, **wrong})
     with pytest.raises(InvalidInput, match=named):

@@ -38,7 +38,10 @@ def clock() -> Clock:
 def away() -> Memory:
     """A memory by url; nothing connects to it here."""
     return Memory(
-        "atlas", url="postgresql://127.0.0.1:1/deadline", embedder=HashEmbedder(), settings=Settings(worker="off")
+        "atlas",
+        url="postgresql://127.0.0.1:1/deadline",
+        embedder=HashEmbedder(),
+        settings=Settings(worker="off"),
     )
 
 
@@ -59,7 +62,9 @@ def refused() -> None:
     raise DatabaseUnavailable("connection refused")
 
 
-def test_a_breaker_lets_nobody_through_in_its_pause_and_then_one_who_finds_out(clock: Clock) -> None:
+def test_a_breaker_lets_nobody_through_in_its_pause_and_then_one_who_finds_out(
+    clock: Clock,
+) -> None:
     breaker = Breaker("the database", clock=clock)
     breaker.check()
     breaker.failed(TimeoutError("no answer"))
@@ -90,7 +95,9 @@ def test_a_breaker_says_once_that_it_opened_and_once_that_it_closed(
     ]
 
 
-def test_keeping_costs_a_turn_nothing_while_the_database_answers(away: Memory, clock: Clock) -> None:
+def test_keeping_costs_a_turn_nothing_while_the_database_answers(
+    away: Memory, clock: Clock
+) -> None:
     turn = Deadline(away, timeout=10.0, clock=clock)
 
     def take(seconds: float) -> None:
@@ -101,7 +108,9 @@ def test_keeping_costs_a_turn_nothing_while_the_database_answers(away: Memory, c
     assert turn.left == 10.0
 
 
-def test_all_recalls_of_a_turn_have_one_time_together_and_take_none_from_keeping(away: Memory, clock: Clock) -> None:
+def test_all_recalls_of_a_turn_have_one_time_together_and_take_none_from_keeping(
+    away: Memory, clock: Clock
+) -> None:
     turn = Deadline(away, timeout=10.0, clock=clock)
 
     def take(seconds: float) -> None:
@@ -135,13 +144,17 @@ def test_steps_without_an_answer_share_the_time_of_a_turn(away: Memory, clock: C
     assert turn.run(lambda: "kept") == "kept"
 
 
-def test_a_step_that_had_less_than_its_fair_time_opens_no_breaker(away: Memory, slow: Callable[[], str]) -> None:
+def test_a_step_that_had_less_than_its_fair_time_opens_no_breaker(
+    away: Memory, slow: Callable[[], str]
+) -> None:
     with pytest.raises(TimeoutError):
         Deadline(away, timeout=10.0).run(slow, at_most=0.3)
     assert Deadline(away).run(lambda: "kept") == "kept"
 
 
-def test_recall_leaves_a_share_of_the_time_to_the_log(away: Memory, slow: Callable[[], str]) -> None:
+def test_recall_leaves_a_share_of_the_time_to_the_log(
+    away: Memory, slow: Callable[[], str]
+) -> None:
     turn = Deadline(away, timeout=0.5)
     began = time.monotonic()
     with pytest.raises(TimeoutError, match=r"within 0\.4 s"):
@@ -203,7 +216,9 @@ def test_a_recall_that_is_late_costs_no_message(away: Memory, slow: Callable[[],
     assert Deadline(away).run(lambda: "kept") == "kept"
 
 
-def test_a_recall_that_was_given_very_little_time_opens_no_breaker(away: Memory, slow: Callable[[], str]) -> None:
+def test_a_recall_that_was_given_very_little_time_opens_no_breaker(
+    away: Memory, slow: Callable[[], str]
+) -> None:
     with pytest.raises(TimeoutError):
         Deadline(away).run(slow, step="recall", at_most=0.05)
     assert Deadline(away).run(lambda: "found", step="recall") == "found"
@@ -221,7 +236,10 @@ def test_any_other_failure_is_an_answer_and_closes_it(away: Memory) -> None:
 
 def test_memories_of_one_database_share_a_breaker_and_those_of_another_do_not(away: Memory) -> None:
     other = Memory(
-        "atlas", url="postgresql://127.0.0.1:1/other", embedder=HashEmbedder(), settings=Settings(worker="off")
+        "atlas",
+        url="postgresql://127.0.0.1:1/other",
+        embedder=HashEmbedder(),
+        settings=Settings(worker="off"),
     )
     with pytest.raises(DatabaseUnavailable):
         Deadline(away).run(refused)

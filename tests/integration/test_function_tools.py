@@ -18,10 +18,20 @@ IDENTITY = {"tenant", "user", "robot", "session", "role", "name", "source", "tru
 
 def test_schemas_are_strict_and_have_no_identity() -> None:
     tools = memory_tools()
-    assert [tool["function"]["name"] for tool in tools] == ["recall", "remember", "revise", "forget", "profile"]
+    assert [tool["function"]["name"] for tool in tools] == [
+        "recall",
+        "remember",
+        "revise",
+        "forget",
+        "profile",
+    ]
     for tool in tools:
         function, parameters = tool["function"], tool["function"]["parameters"]
-        assert (tool["type"], function["strict"], parameters["additionalProperties"]) == ("function", True, False)
+        assert (tool["type"], function["strict"], parameters["additionalProperties"]) == (
+            "function",
+            True,
+            False,
+        )
         assert parameters["required"] == list(parameters["properties"])
         assert not IDENTITY & set(parameters["properties"])
         assert all(each["description"] for each in parameters["properties"].values())
@@ -29,7 +39,9 @@ def test_schemas_are_strict_and_have_no_identity() -> None:
 
 
 def test_texts_are_those_of_the_adapters_tools() -> None:
-    described = {tool["function"]["name"]: tool["function"]["description"] for tool in memory_tools()}
+    described = {
+        tool["function"]["name"]: tool["function"]["description"] for tool in memory_tools()
+    }
     assert tool_replies.TOOLS.items() <= described.items()
 
 
@@ -40,7 +52,9 @@ def test_changing_a_schema_changes_no_other() -> None:
 
 def test_a_model_remembers_recalls_revises_and_forgets(make: Make) -> None:
     memory = make(user="ann", session="s")
-    said = call_tool(memory, "remember", '{"content": "Ann drinks oolong.", "importance": 7, "tags": ["drink"]}')
+    said = call_tool(
+        memory, "remember", '{"content": "Ann drinks oolong.", "importance": 7, "tags": ["drink"]}'
+    )
     id = said.partition("[")[2].partition("]")[0]
     assert memory.get(id).importance == 7
     mention = memory.timeline()[0]
@@ -49,11 +63,21 @@ def test_a_model_remembers_recalls_revises_and_forgets(make: Make) -> None:
     assert reply.startswith(tool_replies.OPENING)
     assert id in reply
     assert call_tool(memory, "forget", {"memory_id": f"[{id}]"}) == f"Forgotten [{id}]."
-    assert call_tool(memory, "recall", {"query": "oolong", "limit": None, "timeframe": None}) == tool_replies.NOTHING
+    assert (
+        call_tool(memory, "recall", {"query": "oolong", "limit": None, "timeframe": None})
+        == tool_replies.NOTHING
+    )
     call_tool(memory, "revise", {"key": "Home", "content": "Ann lives in Bergen."})
-    assert "version 2" in call_tool(memory, "revise", {"key": " home ", "content": "Ann lives in Oslo."})
-    assert [node.content for node in memory.history("noted:home")] == ["Ann lives in Bergen.", "Ann lives in Oslo."]
-    assert "Bergen" not in call_tool(memory, "recall", {"query": "lives Bergen Oslo"}).replace("formerly", "")
+    assert "version 2" in call_tool(
+        memory, "revise", {"key": " home ", "content": "Ann lives in Oslo."}
+    )
+    assert [node.content for node in memory.history("noted:home")] == [
+        "Ann lives in Bergen.",
+        "Ann lives in Oslo.",
+    ]
+    assert "Bergen" not in call_tool(memory, "recall", {"query": "lives Bergen Oslo"}).replace(
+        "formerly", ""
+    )
 
 
 def test_a_model_reaches_no_key_of_the_program(make: Make) -> None:
@@ -82,7 +106,12 @@ def test_users_and_sessions_without_a_user_are_apart(make: Make) -> None:
 @pytest.mark.parametrize("budget", [100, 200, 400])
 def test_a_reply_fits_its_budget(make: Make, budget: int) -> None:
     memory = make(user="ann")
-    memory.remember_many([{"content": f"Tea of kind {number}: " + "it is green and good " * 40} for number in range(8)])
+    memory.remember_many(
+        [
+            {"content": f"Tea of kind {number}: " + "it is green and good " * 40}
+            for number in range(8)
+        ]
+    )
     reply = call_tool(memory, "recall", {"query": "tea", "limit": 8}, budget=budget)
     assert memory._engine.tokens(reply) <= budget
     assert "tea" in reply.lower() or reply == tool_replies.NOTHING
@@ -98,13 +127,17 @@ def test_a_reply_fits_its_budget(make: Make, budget: int) -> None:
      ("recall", {"query": "x", "timeframe": "when pigs fly"}, "pigs"), ("revise", {"key": " ", "content": "x"}, "key"),
      ("profile", {"user": "ben"}, "user"), ("recall", "[" * 100_000, "JSON object")],
 )  # fmt: skip
-def test_what_a_model_gets_wrong_is_said_in_the_reply(make: Make, name: str, arguments: Any, says: str) -> None:
+def test_what_a_model_gets_wrong_is_said_in_the_reply(
+    make: Make, name: str, arguments: Any, says: str
+) -> None:
     reply = call_tool(make(user="ann"), name, arguments)
     assert reply.startswith("That did not work: ")
     assert says in reply
 
 
-def test_a_memory_that_cannot_be_reached_is_no_end_of_a_run(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_memory_that_cannot_be_reached_is_no_end_of_a_run(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fail(*_: Any, **__: Any) -> None:
         raise StorageError("the server at db.internal is away")
 
@@ -133,5 +166,7 @@ def test_recalled_words_cannot_end_their_fence(make: Make) -> None:
 
 def test_awaited_calls_reply_the_same(make: Make) -> None:
     memory = make(user="ann")
-    assert asyncio.run(acall_tool(memory, "remember", {"content": "Ann likes tea."})).startswith("Remembered")
+    assert asyncio.run(acall_tool(memory, "remember", {"content": "Ann likes tea."})).startswith(
+        "Remembered"
+    )
     assert "Ann likes tea." in asyncio.run(acall_tool(memory, "recall", {"query": "tea"}))

@@ -29,17 +29,30 @@ def test_without_a_rule_every_message_is_kept() -> None:
 
 
 def test_roles_are_known_by_the_names_that_frameworks_give_them() -> None:
-    assert check_keep(["human", "ai"]) == check_keep({"user", "assistant"}) == check_keep(("user", "model"))
+    assert (
+        check_keep(["human", "ai"])
+        == check_keep({"user", "assistant"})
+        == check_keep(("user", "model"))
+    )
     assert check_keep("user") == frozenset({"user"})
     kept = check_keep(["user", "assistant"])
     assert keep_draft(draft("user"), "message", kept).content == KEY
-    assert keep_draft(draft("tool"), "message", kept).content == keep_draft(draft(None), "message", kept).content == ""
+    assert (
+        keep_draft(draft("tool"), "message", kept).content
+        == keep_draft(draft(None), "message", kept).content
+        == ""
+    )
     assert keep_draft(draft(), "message", check_keep([])).content == ""
 
 
 def test_a_message_that_is_not_kept_still_has_everything_else() -> None:
     gone = keep_draft(draft(), "message", lambda message: False)
-    assert (gone.content, gone.id, gone.role, gone.payload) == ("", "m1", "tool", b"the exact message")
+    assert (gone.content, gone.id, gone.role, gone.payload) == (
+        "",
+        "m1",
+        "tool",
+        b"the exact message",
+    )
 
 
 def test_a_callable_decides_by_the_frameworks_own_message() -> None:
@@ -54,7 +67,9 @@ def test_a_callable_decides_by_the_frameworks_own_message() -> None:
     assert seen == ["a public one", "a secret one"]
 
 
-@pytest.mark.parametrize("keep", [lambda _: 1 / 0, lambda _: None], ids=["raises", "answers nothing"])
+@pytest.mark.parametrize(
+    "keep", [lambda _: 1 / 0, lambda _: None], ids=["raises", "answers nothing"]
+)
 def test_a_callable_that_fails_keeps_the_message_out_of_recall_and_says_so(
     keep: Callable[[Any], bool], caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -69,7 +84,9 @@ async def _awaited(message: object) -> bool:
 
 
 @pytest.mark.parametrize(
-    "given", [["person"], 5, True, {"user": True}, _awaited, str, b"user"], ids=lambda given: type(given).__name__
+    "given",
+    [["person"], 5, True, {"user": True}, _awaited, str, b"user"],
+    ids=lambda given: type(given).__name__,
 )
 def test_what_cannot_be_a_rule_is_refused(given: Any) -> None:
     with pytest.raises(InvalidInput, match="expected keep"):
@@ -86,9 +103,9 @@ def test_recall_does_not_find_what_was_not_kept_and_the_log_has_it(memory: Memor
         ]
     )
     memory.flush()
-    assert [hit.content for hit in memory.of(user="ann").recall("Where is the production key?")] == [
-        "The key hangs in the hall."
-    ]
+    assert [
+        hit.content for hit in memory.of(user="ann").recall("Where is the production key?")
+    ] == ["The key hangs in the hall."]
     first = log.tail()[0]
     assert (first.role, first.node_id, first.payload) == ("tool", None, b"the exact message")
 
@@ -116,7 +133,9 @@ def test_what_memory_itself_answered_is_in_the_log_alone(make: Make) -> None:
         call_tool(memory, "remember", {"content": "Ann has a boat."}),
         call_tool(memory, "remember", {"content": "Ann has a boat."}),
         call_tool(memory, "revise", {"key": "home", "content": "Ann lives in Oslo."}),
-        TOOLS["revise"].answer(memory, {"key": "home", "content": "Ann lives in Oslo."}, budget=4_000),
+        TOOLS["revise"].answer(
+            memory, {"key": "home", "content": "Ann lives in Oslo."}, budget=4_000
+        ),
         call_tool(memory, "forget", {"memory_id": id}),
         call_tool(memory, "forget", {"memory_id": id}),
         call_tool(memory, "recall", {"query": "zebra"}),

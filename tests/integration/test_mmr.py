@@ -12,7 +12,9 @@ QUERY = [1.0, 0.0]
 vectors = st.lists(st.lists(st.floats(-1, 1, width=32), min_size=3, max_size=3), max_size=12)
 
 
-def test_relevance_alone_orders_by_relevance_and_diversity_alone_takes_the_most_unlike_one_next() -> None:
+def test_relevance_alone_orders_by_relevance_and_diversity_alone_takes_the_most_unlike_one_next() -> (
+    None
+):
     relevance = cosines(QUERY, NEAR)
     assert mmr(NEAR, relevance=relevance, limit=4, weight=1.0) == [0, 1, 2, 3]
     assert mmr(NEAR, relevance=relevance, limit=2, weight=0.0) == [0, 3]
@@ -32,6 +34,10 @@ def test_no_candidates_and_no_limit_give_nothing() -> None:
 
 
 @given(vectors, st.integers(0, 15), st.floats(0, 1))
-def test_each_candidate_is_chosen_once_at_most(candidates: list[list[float]], limit: int, weight: float) -> None:
-    order = mmr(candidates, relevance=cosines([1.0, 0.5, 0.0], candidates), limit=limit, weight=weight)
+def test_each_candidate_is_chosen_once_at_most(
+    candidates: list[list[float]], limit: int, weight: float
+) -> None:
+    order = mmr(
+        candidates, relevance=cosines([1.0, 0.5, 0.0], candidates), limit=limit, weight=weight
+    )
     assert len(order) == len(set(order)) == min(limit, len(candidates))

@@ -16,13 +16,22 @@ from tests.conftest import Make
     [
         (Origin("user", "user", user="c01"), "user c01"),
         (Origin("user", "user", "Marta", user="c01"), "Marta, user, of user c01"),
-        (Origin("assistant", "assistant", "frontdesk", user="c01"), "frontdesk, assistant, of user c01"),
-        (Origin("tool", "tool", "lookup_order", user="c01"), "from the tool lookup_order, of user c01"),
+        (
+            Origin("assistant", "assistant", "frontdesk", user="c01"),
+            "frontdesk, assistant, of user c01",
+        ),
+        (
+            Origin("tool", "tool", "lookup_order", user="c01"),
+            "from the tool lookup_order, of user c01",
+        ),
         (Origin(None, user="c01"), "of user c01"),
         (Origin("user", "user", user=anonymous("web-1")), "an unknown user"),
         (Origin("user", "user"), "user"),
         # no name adds another part to a label
-        (Origin("user", "user", "Cy, of user c02", user="c01"), "Cy of user c02, user, of user c01"),
+        (
+            Origin("user", "user", "Cy, of user c02", user="c01"),
+            "Cy of user c02, user, of user c01",
+        ),
         (Origin("user", "user", "Cy\uff0c of user c02"), "Cy of user c02, user"),
         (Origin("import", "user", "Cy, said last\n- [user"), "Cy said last - [user, imported"),
         (Origin("user", "user", user="c01, said last\n- [user"), "user c01 said last - [user"),
@@ -37,7 +46,10 @@ def test_everybodys_hits_say_whose_they_are_and_a_users_own_say_nothing_of_it(ma
         marta.remember("My new address is Skovvej 31.", role="user", session="t1")
         bram.remember("My new address is Dam 5.", role="user", session="t2")
         shared.remember("The address of the office is Kade 1.")
-        hits = {hit.content: hit for hit in shared.recall("new address", scope="tenant", mode="text", hold=False)}
+        hits = {
+            hit.content: hit
+            for hit in shared.recall("new address", scope="tenant", mode="text", hold=False)
+        }
         assert {content: hit.user for content, hit in hits.items()} == {
             "My new address is Skovvej 31.": "c01",
             "My new address is Dam 5.": "c02",

@@ -66,7 +66,9 @@ def passage(
     speaker: str | None = None,
     said_when: SaidWhen | None = None,
 ) -> Passage:
-    return Passage(text, text if best is None else best, label, tokens, relevance, speaker, said_when=said_when)
+    return Passage(
+        text, text if best is None else best, label, tokens, relevance, speaker, said_when=said_when
+    )
 
 
 def test_it_holds_the_best_ones_with_their_labels() -> None:
@@ -87,7 +89,9 @@ def test_what_does_not_fit_is_shown_by_its_best_part_or_makes_way_for_what_fits(
 
 
 def test_one_long_text_takes_no_room_from_the_passages_after_it() -> None:
-    long = passage(" ".join(f"word{place}" for place in range(60)), best="the part that matters", tokens=60)
+    long = passage(
+        " ".join(f"word{place}" for place in range(60)), best="the part that matters", tokens=60
+    )
     others = [passage(f"fact number {place}") for place in range(4)]
     crowded = block(long, *others, room=60)
     assert all(other.text in crowded for other in others)
@@ -99,7 +103,10 @@ def test_one_long_text_takes_no_room_from_the_passages_after_it() -> None:
 
 
 def test_what_room_is_left_makes_the_best_whole_first() -> None:
-    first, second = (passage(" ".join([name] * 30), best=f"part of {name}", tokens=30) for name in ("first", "second"))
+    first, second = (
+        passage(" ".join([name] * 30), best=f"part of {name}", tokens=30)
+        for name in ("first", "second")
+    )
     made = block(first, second, room=64)
     assert first.text in made
     assert second.text not in made
@@ -114,7 +121,9 @@ def test_a_best_part_that_does_not_fit_is_shown_as_an_excerpt() -> None:
     assert MAYBE not in made
 
 
-def test_the_first_three_stand_however_few_of_the_words_are_theirs_where_one_probably_answers() -> None:
+def test_the_first_three_stand_however_few_of_the_words_are_theirs_where_one_probably_answers() -> (
+    None
+):
     """A hit may rank high by what was said around it alone: "Eva is the one organising it"."""
     least = [passage(f"fact {number}", relevance=0.0001) for number in range(4)]
     made = block(passage("the answer", relevance=0.9), *least)
@@ -123,7 +132,10 @@ def test_the_first_three_stand_however_few_of_the_words_are_theirs_where_one_pro
 
 
 def test_neither_a_text_nor_a_label_closes_it_or_looks_like_an_item() -> None:
-    found = block(passage(f"a\n- [x] b\n{CLOSING}\n</outer>", label=f"2025-01-02, ann{CLOSING}\n- [x]"), passage("c"))
+    found = block(
+        passage(f"a\n- [x] b\n{CLOSING}\n</outer>", label=f"2025-01-02, ann{CLOSING}\n- [x]"),
+        passage("c"),
+    )
     assert found.count(CLOSING) == 1
     assert "</outer>" not in found
     assert found.count(ITEM) == 2
@@ -165,7 +177,9 @@ def test_a_label_says_what_is_known() -> None:
 LONG = "We talked for hours. " * 20 + "The boat lies in Split. " + "Then it rained. " * 20
 
 
-def test_what_may_not_answer_is_shown_as_an_excerpt_near_the_question_that_is_maybe_related() -> None:
+def test_what_may_not_answer_is_shown_as_an_excerpt_near_the_question_that_is_maybe_related() -> (
+    None
+):
     likely = [passage(text, relevance=0.8) for text in ("It is blue.", "It is old.", "It is slow.")]
     found = block(*likely, passage(LONG, relevance=0.1), question="Where is the boat?")
     first, *_, last = found.removesuffix(f"\n{CLOSING}").split(ITEM)[1:]
@@ -185,19 +199,29 @@ def test_the_first_passages_are_whole_where_there_is_room_however_relevant_they_
 
 def test_a_date_has_its_weekday_where_the_text_counts_from_it() -> None:
     said = datetime(2026, 11, 10, tzinfo=UTC)
-    assert day_of(said, "Mum is visiting on Thursday.") == day_of(said, "She called last night") == "Tue 10 Nov 2026"
+    assert (
+        day_of(said, "Mum is visiting on Thursday.")
+        == day_of(said, "She called last night")
+        == "Tue 10 Nov 2026"
+    )
     assert day_of(said, "Mum is visiting in May.") == "10 Nov 2026"
 
 
 def test_a_line_that_finds_no_room_is_tried_shorter() -> None:
     long = "word " * 80 + ". The boat lies in Split."
-    shown = block(*(passage(long, relevance=0.02, best=long) for _ in range(2)), question="Where is the boat?", room=36)
+    shown = block(
+        *(passage(long, relevance=0.02, best=long) for _ in range(2)),
+        question="Where is the boat?",
+        room=36,
+    )
     assert shown.count(ITEM) == 2
     assert words(shown) <= 36
 
 
 def test_of_what_is_maybe_related_a_few_lines_are_shown_and_each_says_so() -> None:
-    found = [passage(f"fact {at} " + "word " * 30, relevance=(9 - at) / 1_000) for at in range(1, 9)]
+    found = [
+        passage(f"fact {at} " + "word " * 30, relevance=(9 - at) / 1_000) for at in range(1, 9)
+    ]
     assert [(about[-len(MAYBE) :], text[:6]) for about, text in items_of(block(*found))] == [
         (MAYBE, f"fact {at}") for at in range(1, MOST_MAYBE + 1)
     ]
@@ -215,7 +239,10 @@ def test_what_is_far_less_relevant_than_the_best_and_not_among_the_first_is_left
 
 
 def test_a_note_is_its_last_line_where_there_is_room() -> None:
-    note = note_of(degraded="the embedder at 10.0.0.1 failed", timeframe="Nothing from \u201cMay\u201d answers this.")
+    note = note_of(
+        degraded="the embedder at 10.0.0.1 failed",
+        timeframe="Nothing from \u201cMay\u201d answers this.",
+    )
     assert note is not None
     assert "10.0.0.1" not in note
     assert block(passage("one"), note=note).endswith(f"one\n({note})\n{CLOSING}")
@@ -245,7 +272,10 @@ def test_what_was_superseded_stands_beside_the_present_value_and_not_by_itself()
 def test_what_was_superseded_stands_by_itself_where_its_present_value_does_not_quote_it() -> None:
     former = replace(passage("once Honda"), superseded=("now Tesla", "2026-05-03"))
     shown = block(passage("now Tesla"), former)
-    assert items_of(shown) == [("2025-01-02, ann", "now Tesla"), ("2025-01-02, ann, until 2026-05-03", "once Honda")]
+    assert items_of(shown) == [
+        ("2025-01-02, ann", "now Tesla"),
+        ("2025-01-02, ann, until 2026-05-03", "once Honda"),
+    ]
 
 
 def test_a_short_reply_has_the_question_that_it_answers_below_it_where_there_is_room() -> None:
@@ -266,7 +296,9 @@ def test_a_text_imitates_neither_the_question_before_a_reply_nor_a_former_value(
 
 
 def test_a_short_reply_to_the_question_that_is_asked_now_is_taken_for_its_answer() -> None:
-    reply = replace(passage("childcare, my ex works abroad", relevance=0.01), answers="What makes you hesitate?")
+    reply = replace(
+        passage("childcare, my ex works abroad", relevance=0.01), answers="What makes you hesitate?"
+    )
     other = passage("Bed 12 fell", relevance=0.01)
     shown = block(reply, other, question="why did I hesitate?")
     assert OPENING in shown
@@ -276,19 +308,27 @@ def test_a_short_reply_to_the_question_that_is_asked_now_is_taken_for_its_answer
 
 
 def test_a_former_value_is_left_out_where_it_finds_no_room_and_is_one_short_line() -> None:
-    present = replace(passage("now Tesla"), formerly=(("once\nHonda </memory> " + "word " * 80, "2026-05-03"),))
+    present = replace(
+        passage("now Tesla"), formerly=(("once\nHonda </memory> " + "word " * 80, "2026-05-03"),)
+    )
     assert "formerly" not in block(present, room=21)
     assert "now Tesla" in block(present, room=21)
     [line] = [line for line in block(present).splitlines() if "formerly" in line]
     assert len(line) < EXCERPT + 60
 
 
-def test_a_passage_says_when_it_was_said_beside_the_others_and_then_it_is_shown_whole_and_dated() -> None:
+def test_a_passage_says_when_it_was_said_beside_the_others_and_then_it_is_shown_whole_and_dated() -> (
+    None
+):
     told = passage("I drive a Volvo.", label="2025-01-02, ann", said_when="earlier")
-    later = passage("The Skoda needs tyres.", label="2025-06-07, ann", relevance=0.0, said_when="last")
+    later = passage(
+        "The Skoda needs tyres.", label="2025-06-07, ann", relevance=0.0, said_when="last"
+    )
     unlikely = passage("I like tea.", label="2025-08-01, ann", relevance=0.1)
     made = block(later, told, unlikely)
-    assert "- [2025-06-07, ann, said last] The Skoda needs tyres." in made, "however relevant it is by itself"
+    assert "- [2025-06-07, ann, said last] The Skoda needs tyres." in made, (
+        "however relevant it is by itself"
+    )
     assert "- [2025-01-02, ann, said earlier] I drive a Volvo." in made
     assert f"- [2025-08-01, ann, {MAYBE}] I like tea." in made
     assert "said" not in block(passage("I drive a Volvo.", label="2025-01-02, ann"), unlikely)
@@ -304,16 +344,28 @@ def test_what_recall_has_marked_takes_the_last_places_of_a_block() -> None:
 def test_a_reply_to_the_same_question_in_fewer_words_is_not_cut_before_what_it_answers() -> None:
     said = (
         "80 percent of it. "
-        + "Then I looked for another place and chose a house near Furnas, where I am going alone. " * 3
+        + "Then I looked for another place and chose a house near Furnas, where I am going alone. "
+        * 3
     )
     replied = replace(passage(said, relevance=0.01), answers="Did you get the money back?")
-    assert "80 percent of it." in block(replied, question="how much of the Madeira money did I get back?")
+    assert "80 percent of it." in block(
+        replied, question="how much of the Madeira money did I get back?"
+    )
     assert MAYBE in block(replied, question="in which house near Furnas did I sleep?")
 
 
-def test_what_a_page_and_a_tool_say_in_the_same_words_stands_once_and_what_two_people_say_twice() -> None:
-    page = replace(passage("E34 means that the battery is too cold.", label="from a page"), external=True)
-    tool = replace(passage("E34 means that  the battery is too cold.\n", label="from the tool search"), external=True)
-    found = block(page, tool, passage("Mine is cold.", label="ann"), passage("Mine is cold.", label="bob"))
+def test_what_a_page_and_a_tool_say_in_the_same_words_stands_once_and_what_two_people_say_twice() -> (
+    None
+):
+    page = replace(
+        passage("E34 means that the battery is too cold.", label="from a page"), external=True
+    )
+    tool = replace(
+        passage("E34 means that  the battery is too cold.\n", label="from the tool search"),
+        external=True,
+    )
+    found = block(
+        page, tool, passage("Mine is cold.", label="ann"), passage("Mine is cold.", label="bob")
+    )
     assert [label for label, _ in items_of(found)] == ["from a page", "ann", "bob"]
     assert block(page, tool, passage("third"), limit=2).count(ITEM) == 2

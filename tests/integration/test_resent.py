@@ -71,7 +71,9 @@ def test_ids_count_more_than_words() -> None:
     assert recognise(lines("h:2 a:2 h:3", "y z new"), log) == Recognised((2, 3, None), ())
 
 
-TURNS = st.lists(st.tuples(st.sampled_from(["ok", "yes", "no"]), st.sampled_from(["Noted", "Fine"])), max_size=8)
+TURNS = st.lists(
+    st.tuples(st.sampled_from(["ok", "yes", "no"]), st.sampled_from(["Noted", "Fine"])), max_size=8
+)
 
 
 @given(TURNS, st.text("abc", max_size=3))
@@ -87,7 +89,9 @@ def test_a_client_that_sends_everything_again_says_only_the_last_message(
 def test_a_client_that_sends_the_last_turns_again_says_only_the_last_message(
     turns: list[tuple[str, str]], dropped: int
 ) -> None:
-    log = lines(" ".join(f"h:{at}{question} a:{answer}" for at, (question, answer) in enumerate(turns)))
+    log = lines(
+        " ".join(f"h:{at}{question} a:{answer}" for at, (question, answer) in enumerate(turns))
+    )
     part = log[2 * min(dropped, max(0, len(turns) - 1)) :]
     places = recognise([*part, Line("h:new", by_person=True)], log).places
     assert places == (*range(len(log) - len(part), len(log)), None)
@@ -95,14 +99,19 @@ def test_a_client_that_sends_the_last_turns_again_says_only_the_last_message(
 
 @given(st.lists(st.sampled_from(["h:a", "h:b", "a:a", "a:b", "t:a"]), max_size=8),
        st.lists(st.sampled_from(["h:a", "h:b", "a:a", "a:b", "t:a"]), max_size=8))  # fmt: skip
-def test_no_message_is_taken_for_another_and_none_of_the_log_for_two(sent: list[str], log: list[str]) -> None:
+def test_no_message_is_taken_for_another_and_none_of_the_log_for_two(
+    sent: list[str], log: list[str]
+) -> None:
     ours, theirs = lines(" ".join(sent)), lines(" ".join(log))
     found = recognise(ours, theirs)
     taken = [place for place in found.places if place is not None]
     assert len(found.places) == len(ours)
     assert len(taken) == len(set(taken))
     assert not set(taken) & set(found.left)
-    assert all(place is None or ours[at].words == theirs[place].words for at, place in enumerate(found.places))
+    assert all(
+        place is None or ours[at].words == theirs[place].words
+        for at, place in enumerate(found.places)
+    )
 
 
 @pytest.mark.parametrize(
@@ -137,7 +146,9 @@ def test_the_last_answer_is_known_when_a_person_speaks_after_it() -> None:
        st.lists(st.sampled_from(["h:a", "h:b", "a:a", "a:b", "t:a"]), max_size=8))  # fmt: skip
 @example([("a:a", 0), ("h:a", 3), ("h:a", 0), ("h:a", 1)], ["a:a", "h:a", "h:a", "h:a"])
 @example([("a:a", 0), ("h:a", 3), ("h:a", 1)], ["a:a", "h:a", "h:a", "h:a"])
-def test_with_ids_on_some_no_message_of_the_log_is_taken_for_two(sent: list[tuple[str, int]], log: list[str]) -> None:
+def test_with_ids_on_some_no_message_of_the_log_is_taken_for_two(
+    sent: list[tuple[str, int]], log: list[str]
+) -> None:
     numbers = list(dict.fromkeys(number for _, number in sent))
     ours = [
         Line(words, words.startswith("h"), not words.startswith("t"), str(number) if numbers.pop(0) % 2 else None)

@@ -33,11 +33,15 @@ def answered(
 ) -> dict[str, str | None]:
     """The hits for a query, each with the question that it answers."""
     choices = check_choices(limit=8, **narrowed)  # type: ignore[arg-type]
-    found = recall_or_overview(memory, query, choices=choices, scope=scope_of(memory), limit=8, min_score=0.0)
+    found = recall_or_overview(
+        memory, query, choices=choices, scope=scope_of(memory), limit=8, min_score=0.0
+    )
     return {hit.content: passage_of(hit).answers for hit in trusted(found, min_trust)}
 
 
-def test_a_short_reply_comes_with_the_question_before_it_and_nothing_else_does(memory: Memory) -> None:
+def test_a_short_reply_comes_with_the_question_before_it_and_nothing_else_does(
+    memory: Memory,
+) -> None:
     found = answered(memory, "january annika payments rotation")
     assert found["in january"] == "When will she join the rotation?"
     assert set(found.values()) == {None, "When will she join the rotation?"}
@@ -52,7 +56,9 @@ def test_a_short_reply_comes_with_the_question_before_it_and_nothing_else_does(m
         (ASKED, "when in january?"),  # asks itself
     ],
 )
-def test_what_is_no_short_reply_to_a_question_stands_alone(make: Make, before: str, reply: str) -> None:
+def test_what_is_no_short_reply_to_a_question_stands_alone(
+    make: Make, before: str, reply: str
+) -> None:
     memory = make(user="sam")
     talk = memory.of(session="monday")
     talk.remember(before, role="assistant")
@@ -67,7 +73,9 @@ def test_a_question_that_recall_is_not_asked_for_is_not_shown(memory: Memory) ->
     assert answered(memory)["in january"] is None
 
 
-def test_what_was_asked_before_something_that_was_forgotten_is_not_what_was_answered(make: Make) -> None:
+def test_what_was_asked_before_something_that_was_forgotten_is_not_what_was_answered(
+    make: Make,
+) -> None:
     memory = make(user="sam").of(session="monday")
     said = [("assistant", "Do you smoke?"), ("user", "I never have, not once in all my life, nor did my parents ever."),
             ("assistant", "Do you like jazz?"), ("user", "Yes, every day.")]  # fmt: skip
@@ -107,7 +115,9 @@ def test_a_message_that_begins_with_a_short_reply_comes_with_the_question_too(ma
         "Sure. " + "I am going alone to São Miguel. " * 12,
     ],
 )  # fmt: skip
-def test_what_begins_with_a_question_or_is_long_says_itself_what_it_is_about(make: Make, reply: str) -> None:
+def test_what_begins_with_a_question_or_is_long_says_itself_what_it_is_about(
+    make: Make, reply: str
+) -> None:
     talk = make(user="nora").of(session="trip")
     for role, text in [*MONEY[:2], ("user", reply)]:
         talk.remember(text, role=role)

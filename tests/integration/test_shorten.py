@@ -7,12 +7,21 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from htm_core.prompt.shorten import ATTACHMENTS_LEFT_OUT, Parts, Shortener, cut_middle, texts_within, with_texts_within
+from htm_core.prompt.shorten import (
+    ATTACHMENTS_LEFT_OUT,
+    Parts,
+    Shortener,
+    cut_middle,
+    texts_within,
+    with_texts_within,
+)
 
 OVERHEAD = 4
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=3), inner, max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=3), inner, max_size=4)
+    ),
     max_leaves=12,
 )
 
@@ -39,7 +48,10 @@ def test_what_is_left_of_a_text_is_its_beginning_and_its_end_and_how_much_is_gon
     notice = next(line for line in cut.splitlines() if line.startswith("[…"))
     gone = int(notice.split()[1].replace(",", ""))
     assert len(text) - gone == len(cut) - len(notice) - 2
-    assert "The log of this conversation has the whole message, and recall finds passages of it" in notice
+    assert (
+        "The log of this conversation has the whole message, and recall finds passages of it"
+        in notice
+    )
 
 
 def test_where_the_notice_would_take_most_of_the_room_a_short_one_stands() -> None:
@@ -68,10 +80,15 @@ def test_most_of_the_room_is_used() -> None:
 def test_a_message_that_cannot_be_cut_is_shown_by_its_words_which_say_what_is_missing() -> None:
     made: Shortener[str] = Shortener(
         lambda text: 10_000 if text.startswith("picture") else len(text.split()),
-        lambda text: Parts(["what is this?"], lambda texts: f"picture {texts[0]}", lambda plain: plain),
+        lambda text: Parts(
+            ["what is this?"], lambda texts: f"picture {texts[0]}", lambda plain: plain
+        ),
     )
     assert made.shorten(["picture what is this?"], room=100) is None
-    assert made.shorten_to_words("picture what is this?", room=100) == f"what is this?\n{ATTACHMENTS_LEFT_OUT}"
+    assert (
+        made.shorten_to_words("picture what is this?", room=100)
+        == f"what is this?\n{ATTACHMENTS_LEFT_OUT}"
+    )
     assert made.shorten_to_words("picture what is this?", room=0) == ""
 
 

@@ -8,9 +8,17 @@ from dataclasses import replace
 import pytest
 
 from htm_core import AppliedTimeframe, HTMError, InvalidInput, NotFound, Recall, StorageError
-from htm_core.prompt.tool_replies import NOTHING, allowed_limit, recalled, reply_to_errors, without_brackets
+from htm_core.prompt.tool_replies import (
+    NOTHING,
+    allowed_limit,
+    recalled,
+    reply_to_errors,
+    without_brackets,
+)
 
-replying = reply_to_errors(lambda reply, error: reply, log=logging.getLogger("htm.test"), unreachable="not now")
+replying = reply_to_errors(
+    lambda reply, error: reply, log=logging.getLogger("htm.test"), unreachable="not now"
+)
 
 
 @replying
@@ -25,12 +33,16 @@ def test_a_tool_without_an_error_replies_as_it_does() -> None:
     assert use(None) == "fine"
 
 
-@pytest.mark.parametrize("error", [InvalidInput("expected words"), NotFound("no memory 7")], ids=["input", "id"])
+@pytest.mark.parametrize(
+    "error", [InvalidInput("expected words"), NotFound("no memory 7")], ids=["input", "id"]
+)
 def test_what_a_model_gave_wrong_is_explained_to_it(error: HTMError) -> None:
     assert use(error) == f"That did not work: {error}"
 
 
-def test_any_other_error_is_logged_by_its_class_and_not_shown(caplog: pytest.LogCaptureFixture) -> None:
+def test_any_other_error_is_logged_by_its_class_and_not_shown(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     with caplog.at_level(logging.WARNING, logger="htm.test"):
         assert use(StorageError("could not reach db.example as ada")) == "not now"
     assert caplog.messages == ["use failed (StorageError)"]
@@ -48,4 +60,7 @@ def test_a_model_reads_that_the_memories_are_from_other_times_than_it_asked_for(
     assert strictly.splitlines() == [
         NOTHING, "(Only \u201clast week\u201d was searched; leave out the timeframe to search all times.)"
     ]  # fmt: skip
-    assert recalled(Recall(query="?", timeframe=replace(applied, outside=False, words=None))) == NOTHING
+    assert (
+        recalled(Recall(query="?", timeframe=replace(applied, outside=False, words=None)))
+        == NOTHING
+    )

@@ -40,7 +40,14 @@ def add_backlog(
     """
     with database.owner() as connection:
         return insert_backlog(
-            connection, count, model=model, tenant=tenant, owners=owners, bulk=bulk, passages=passages, age=age
+            connection,
+            count,
+            model=model,
+            tenant=tenant,
+            owners=owners,
+            bulk=bulk,
+            passages=passages,
+            age=age,
         )
 
 
@@ -59,7 +66,8 @@ def insert_backlog(
     tenant = tenant or f"busy-{uuid.uuid4().hex[:12]}"
     connection.execute("insert into tenants (tenant) values (%s) on conflict do nothing", [tenant])
     connection.execute(
-        "insert into models (tenant, name, active) values (%s, %s, true) on conflict do nothing", [tenant, model]
+        "insert into models (tenant, name, active) values (%s, %s, true) on conflict do nothing",
+        [tenant, model],
     )
     values = {"tenant": tenant, "count": count, "owners": owners, "model": model, "bulk": bulk}
     connection.execute(_SCRIPT, values | {"passages": passages, "age": -age})

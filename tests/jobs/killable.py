@@ -67,13 +67,16 @@ def main(url: str | None, kind: str) -> None:
     global pace
     pace = PACE
     settings = Settings(
-        **SETTINGS.model_dump(by_alias=True) | {"worker": "off", "worker_lease": 0.4, "worker_batch": 2}
+        **SETTINGS.model_dump(by_alias=True)
+        | {"worker": "off", "worker_lease": 0.4, "worker_batch": 2}
     )
     home = runtime(url, settings)
     worker = home.worker
     worker.add_embedder(resolve(EMBEDDER))
     tagger, propositioner = resolve_tagger(TAGGER), resolve_propositioner(PROPOSER)
-    for handler, client in model_handlers(home.database, tagger=tagger, propositioner=propositioner, count=len):
+    for handler, client in model_handlers(
+        home.database, tagger=tagger, propositioner=propositioner, count=len
+    ):
         worker.clients.add(handler, client)
     for lane in worker.lanes:
         if lane[0] != kind:

@@ -26,7 +26,8 @@ def main(url: str | None, tenant: str, name: str, way: str) -> None:
     """Work once with a model that is "down", or ask one that is "silent" until killed."""
     rate_limits.FIRST_PAUSE = 100.0  # so that the test, which may be slow, finds it open
     settings = Settings(
-        **SETTINGS.model_dump(by_alias=True) | {"worker": "off", "worker_lease": LEASE, "worker_batch": 1}
+        **SETTINGS.model_dump(by_alias=True)
+        | {"worker": "off", "worker_lease": LEASE, "worker_batch": 1}
     )
     embedder = HashEmbedder(name=name)
     embedder.down = way == "down"

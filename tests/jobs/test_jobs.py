@@ -27,7 +27,9 @@ from tests.stand_ins import HashEmbedder
 
 ROOT = Path(__file__).parents[2]
 IDLE = Settings(**SETTINGS.model_dump(by_alias=True) | {"worker": "off"})
-BRIEF = Settings(**SETTINGS.model_dump(by_alias=True) | {"worker": "off", "worker_lease": 0.4, "worker_batch": 8})
+BRIEF = Settings(
+    **SETTINGS.model_dump(by_alias=True) | {"worker": "off", "worker_lease": 0.4, "worker_batch": 8}
+)
 
 
 class Picky(HashEmbedder):
@@ -51,7 +53,9 @@ def give_up(memory: Memory) -> None:
         memory.flush(timeout=30)
 
 
-def test_pending_jobs_are_listed_with_kind_model_node_and_state(alone: None, make: Make, picky: Picky) -> None:
+def test_pending_jobs_are_listed_with_kind_model_node_and_state(
+    alone: None, make: Make, picky: Picky
+) -> None:
     with make(embedder=picky, settings=IDLE, tagger="keywords") as memory:
         node = memory.remember("text", tags=["a"])
         assert len(memory.jobs.list()) == len(pending := memory.jobs.list(node=node.id))
@@ -61,7 +65,9 @@ def test_pending_jobs_are_listed_with_kind_model_node_and_state(alone: None, mak
         assert {(job.kind, job.model) for job in pending} == {
             ("embed", memory._engine.embedder.name), ("tag", "keywords"), ("relate", ""),
         }  # fmt: skip
-        assert {(job.node_id, job.state, job.attempts, job.error) for job in pending} == {(node.id, "waiting", 0, None)}
+        assert {(job.node_id, job.state, job.attempts, job.error) for job in pending} == {
+            (node.id, "waiting", 0, None)
+        }
         assert [job.kind for job in memory.jobs.list(kind="tag")] == ["tag"]
         assert memory.flush(timeout=30)
         assert memory.jobs.list() == []
@@ -69,7 +75,9 @@ def test_pending_jobs_are_listed_with_kind_model_node_and_state(alone: None, mak
 
 def test_a_parked_job_has_its_error_and_may_be_retried(make: Make, picky: Picky) -> None:
     with make(embedder=picky, settings=IDLE) as memory:
-        memory.remember_many([{"content": "poison one"}, {"content": "poison two"}, {"content": "fine"}])
+        memory.remember_many(
+            [{"content": "poison one"}, {"content": "poison two"}, {"content": "fine"}]
+        )
         give_up(memory)
         parked = memory.jobs.list(parked=True)
         assert [(job.state, job.attempts) for job in parked] == [("parked", MOST_TRIES)] * 2
@@ -104,7 +112,10 @@ def test_a_job_that_fails_by_its_own_fault_waits_twice_as_long_each_time_and_nev
 
 
 def test_jobs_of_other_users_are_not_seen_and_not_retried(make: Make, picky: Picky) -> None:
-    with make(user="ann", embedder=picky, settings=IDLE) as ann, make(user="ben", embedder=picky, settings=IDLE) as ben:
+    with (
+        make(user="ann", embedder=picky, settings=IDLE) as ann,
+        make(user="ben", embedder=picky, settings=IDLE) as ben,
+    ):
         ann.remember("poison")
         give_up(ann)
         assert len(ann.jobs.list()) == 1
@@ -134,18 +145,26 @@ def test_a_tag_that_changes_while_it_is_being_related_is_related_again(
 
     with make(settings=IDLE) as memory:
         node = memory.remember("text", tags=["a"])
-        with database.transaction("", role="htm_worker") as connection:  # and what others have left behind
+        with database.transaction(
+            "", role="htm_worker"
+        ) as connection:  # and what others have left behind
             claimed = [
-                job for job in jobs.claim(connection, ("relate", ""), limit=1_000, lease=30) if job.tenant == tenant
+                job
+                for job in jobs.claim(connection, ("relate", ""), limit=1_000, lease=30)
+                if job.tenant == tenant
             ]
         assert len(claimed) == 1
         memory.tags.add(node.id, ["b"])
         with database.transaction(tenant, role="htm_worker") as connection:
             assert jobs.finish(connection, claimed) == set()
-        assert [(job.kind, job.state) for job in memory.jobs.list(kind="relate")] == [("relate", "waiting")]
+        assert [(job.kind, job.state) for job in memory.jobs.list(kind="relate")] == [
+            ("relate", "waiting")
+        ]
 
 
-def test_a_process_that_missed_a_change_of_model_recalls_by_words_and_leaves_its_vectors_to_jobs(make: Make) -> None:
+def test_a_process_that_missed_a_change_of_model_recalls_by_words_and_leaves_its_vectors_to_jobs(
+    make: Make,
+) -> None:
     from htm_core.jobs.reembed import reembed
     from htm_core.models.embedders import resolve
 
@@ -187,16 +206,23 @@ def waiting(memory: Memory, kind: str) -> int:
 
 
 @pytest.mark.parametrize("kind", ["embed", "tag", "propose", "relate"])
-def test_work_whose_worker_is_killed_at_any_moment_is_done_once(url: str | None, make: Make, kind: str) -> None:
+def test_work_whose_worker_is_killed_at_any_moment_is_done_once(
+    url: str | None, make: Make, kind: str
+) -> None:
     rng = random.Random(kind)
     kills = 0
     with make(
-        embedder=killable.EMBEDDER, tagger=killable.TAGGER, propositioner=killable.PROPOSER, settings=BRIEF
+        embedder=killable.EMBEDDER,
+        tagger=killable.TAGGER,
+        propositioner=killable.PROPOSER,
+        settings=BRIEF,
     ) as memory:
         turn = 0
         while kills < KILLS:
             if waiting(memory, kind) < len(TEXTS) // 2:  # always enough to be killed at
-                memory.remember_many([{"content": f"{turn}: {text}", "tags": [f"turn:{turn}"]} for text in TEXTS])
+                memory.remember_many(
+                    [{"content": f"{turn}: {text}", "tags": [f"turn:{turn}"]} for text in TEXTS]
+                )
                 turn += 1
             process = doing(url, kind, os.environ["HTM_HOME"])
             assert process.stdout is not None
@@ -230,15 +256,26 @@ def check(memory: Memory, *, turns: int) -> None:
     assert stats.vectors == stats.passages == len(nodes)
     assert all(killable.first_tag(node.content) in node.tags for node in nodes.values())
     facts = Counter(fact for node in sources for fact in killable.PROPOSER.propose(node.content))
-    said = Counter(mention.content for mention in memory.timeline(limit=1_000) if "proposition_of" in mention.metadata)
+    said = Counter(
+        mention.content
+        for mention in memory.timeline(limit=1_000)
+        if "proposition_of" in mention.metadata
+    )
     assert said == facts, "each fact is said once for each source"
     with memory._engine.transaction() as connection:
-        rows = connection.execute("select source, target, weight from relations where origin = 'tags'").fetchall()
-        derived = connection.execute("select count(*) as n from relations where kind = 'derived'").fetchone()
+        rows = connection.execute(
+            "select source, target, weight from relations where origin = 'tags'"
+        ).fetchall()
+        derived = connection.execute(
+            "select count(*) as n from relations where kind = 'derived'"
+        ).fetchone()
     assert derived == {"n": sum(facts.values())}
     assert len({frozenset((row["source"], row["target"])) for row in rows}) == len(rows)
     for row in rows:
-        one, other = closure(nodes[str(row["source"])].tags), closure(nodes[str(row["target"])].tags)
+        one, other = (
+            closure(nodes[str(row["source"])].tags),
+            closure(nodes[str(row["target"])].tags),
+        )
         assert row["weight"] == pytest.approx(len(one & other) / len(one | other))
     assert_best_neighbours(nodes, rows)
 
@@ -247,7 +284,11 @@ def assert_best_neighbours(nodes: dict[str, Any], rows: list[Any]) -> None:
     """Nobody is without an edge who shares enough with somebody."""
     joined = {str(row[end]) for row in rows for end in ("source", "target")}
     for one, other in combinations(list(nodes.values())[:60], 2):
-        if len(closure(one.tags) & closure(other.tags)) / len(closure(one.tags) | closure(other.tags)) >= 0.5:
+        if (
+            len(closure(one.tags) & closure(other.tags))
+            / len(closure(one.tags) | closure(other.tags))
+            >= 0.5
+        ):
             assert {one.id, other.id} <= joined
 
 

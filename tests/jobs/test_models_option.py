@@ -14,7 +14,12 @@ from tests.conftest import SETTINGS, Make
 
 IDLE = Settings(**SETTINGS.model_dump(by_alias=True) | {"worker": "off", "supersession": 0.5})
 KINDS = {"tagger": "tag", "propositioner": "propose", "judge": "judge"}
-ANSWERS = {"tags": ["place:home"], "facts": ["The user lives in a flat in Leeds."], "number": 1, "over": True}
+ANSWERS = {
+    "tags": ["place:home"],
+    "facts": ["The user lives in a flat in Leeds."],
+    "number": 1,
+    "over": True,
+}
 
 
 class Model:
@@ -67,13 +72,18 @@ def test_what_is_given_for_a_plug_wins(make: Make, plug: str) -> None:
 
     with make(settings=IDLE, models=Model(), **{plug: own}) as memory:
         others = {KINDS[each]: "Model:answers-all" for each in BY_MODELS if each != plug}
-        assert {kind: model for kind, model in lanes(memory).items() if kind != KINDS[plug]} == others
+        assert {
+            kind: model for kind, model in lanes(memory).items() if kind != KINDS[plug]
+        } == others
         assert "own" in lanes(memory)[KINDS[plug]]
 
 
 def test_settings_name_a_model_for_all_memories_and_a_memory_another(make: Make) -> None:
     settings = IDLE.model_copy(update={"models": "ollama:qwen2.5"})
-    with make(settings=settings) as memory, make(settings=settings, models="ollama:gemma3") as other:
+    with (
+        make(settings=settings) as memory,
+        make(settings=settings, models="ollama:gemma3") as other,
+    ):
         assert set(lanes(memory).values()) == {"ollama:qwen2.5"}
         assert set(lanes(other).values()) == {"ollama:gemma3"}
         assert lanes(memory.of(user="ann")) == lanes(memory)
@@ -102,7 +112,9 @@ def test_commands_queue_the_jobs_of_htm_models_and_a_worker_does_them(
     monkeypatch.setattr("htm_core.models.ollama.load_chat", load)
     htm("remember", "I live in a flat in Leeds.", "--no-wait")
     with make(settings=IDLE) as memory:
-        assert {job.kind for job in memory.jobs.list() if job.model == name} == {KINDS[plug] for plug in BY_MODELS}
+        assert {job.kind for job in memory.jobs.list() if job.model == name} == {
+            KINDS[plug] for plug in BY_MODELS
+        }
     assert name in htm("worker", "--once", "--json").json["models"]
     assert f"ollama:{made[0]}" == name
     assert htm("worker", "--once", "--models", "qwen").code == 2

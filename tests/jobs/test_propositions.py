@@ -51,11 +51,18 @@ def test_facts_are_recalled_and_lead_back_to_their_source(make: Make, sentences:
         [back, *siblings] = sorted(memory.related(hit.node), key=lambda each: each.hops)
         assert (back.node.id, back.hops) == (source.id, 1)
         [edge] = back.path
-        assert (edge.source, edge.target, edge.kind, edge.origin) == (hit.node.id, source.id, "derived", "proposition")
+        assert (edge.source, edge.target, edge.kind, edge.origin) == (
+            hit.node.id,
+            source.id,
+            "derived",
+            "proposition",
+        )
         assert sorted(each.node.content for each in siblings) == sorted(FACTS[:2])
 
 
-def test_facts_are_said_by_who_said_their_source_when_and_where(make: Make, sentences: Sentences) -> None:
+def test_facts_are_said_by_who_said_their_source_when_and_where(
+    make: Make, sentences: Sentences
+) -> None:
     at = datetime(2026, 5, 4, 12, tzinfo=UTC)
     with make(user="ann", propositioner=sentences, settings=IDLE) as memory:
         memory.remember(TEXT, session="s", role="user", name="Ann", at=at)
@@ -63,7 +70,9 @@ def test_facts_are_said_by_who_said_their_source_when_and_where(make: Make, sent
         said = memory.timeline(session="s")
         assert [mention.seq for mention in said] == [1, 2, 3, 4]
         assert {(m.robot, m.name, m.at, m.role) for m in said[1:]} == {("atlas", "Ann", at, None)}
-        assert [m.content for m in memory.log("s").tail()] == [TEXT], "what nobody said is not in the log"
+        assert [m.content for m in memory.log("s").tail()] == [TEXT], (
+            "what nobody said is not in the log"
+        )
         found = memory.recall("coffee", scope="session", session="s")
         assert {TEXT, "Ann likes coffee."} <= {hit.content for hit in found}
         assert len(memory.recall("coffee", scope="session", session="other")) == 0
@@ -76,12 +85,16 @@ def test_a_propositioner_is_told_who_said_a_text_and_on_which_day_of_theirs(make
     class Told:
         model = f"told-{uuid.uuid4().hex[:8]}"
 
-        def propose(self, text: str, *, speaker: str | None = None, at: datetime | None = None) -> Sequence[str]:
+        def propose(
+            self, text: str, *, speaker: str | None = None, at: datetime | None = None
+        ) -> Sequence[str]:
             told.append((text, speaker, at))
             return ["Ann moved to Oslo on 2026-05-04."]
 
     late = datetime(2026, 5, 4, 23, 30, tzinfo=UTC)
-    with make(propositioner=Told(), settings=IDLE.model_copy(update={"timezone": "Europe/Oslo"})) as memory:
+    with make(
+        propositioner=Told(), settings=IDLE.model_copy(update={"timezone": "Europe/Oslo"})
+    ) as memory:
         memory.remember("I moved to Oslo yesterday.", role="user", name="Ann", at=late)
         memory.remember("I like tea.", role="user", at=late)
         assert memory.flush(timeout=30)
@@ -113,7 +126,12 @@ def test_facts_are_hidden_and_shown_with_their_source(make: Make, sentences: Sen
         assert memory.flush(timeout=30)
         held = memory.recall("coffee")
         memory.forget(source.id)
-        assert (len(memory.recall("coffee")), memory.timeline(), memory.who_said("coffee"), facts(memory)) == (
+        assert (
+            len(memory.recall("coffee")),
+            memory.timeline(),
+            memory.who_said("coffee"),
+            facts(memory),
+        ) == (
             0,
             [],
             [],
@@ -125,7 +143,9 @@ def test_facts_are_hidden_and_shown_with_their_source(make: Make, sentences: Sen
         assert {hit.content for hit in memory.recall("coffee")} == {hit.content for hit in held}
 
 
-def test_a_fact_that_its_owner_hid_stays_hidden_when_its_source_comes_back(make: Make, sentences: Sentences) -> None:
+def test_a_fact_that_its_owner_hid_stays_hidden_when_its_source_comes_back(
+    make: Make, sentences: Sentences
+) -> None:
     with make(propositioner=sentences, settings=IDLE) as memory:
         source = memory.remember(TEXT)
         assert memory.flush(timeout=30)
@@ -147,7 +167,9 @@ def test_a_fact_that_somebody_said_as_well_stays(make: Make, sentences: Sentence
         assert [m.content for m in memory.who_said("coffee")] == [FACTS[1]]
 
 
-def test_a_value_that_is_superseded_takes_its_facts_out_of_recall(make: Make, sentences: Sentences) -> None:
+def test_a_value_that_is_superseded_takes_its_facts_out_of_recall(
+    make: Make, sentences: Sentences
+) -> None:
     with make(propositioner=sentences, settings=IDLE) as memory:
         memory.remember(TEXT, key="about")
         assert memory.flush(timeout=30)
@@ -160,13 +182,17 @@ def test_a_value_that_is_superseded_takes_its_facts_out_of_recall(make: Make, se
 
 def words_left(memory: Memory) -> int:
     with memory._engine.transaction() as connection:
-        row = connection.execute("select count(*) as n from nodes where content like '%%coffee%%'").fetchone()
+        row = connection.execute(
+            "select count(*) as n from nodes where content like '%%coffee%%'"
+        ).fetchone()
         assert row is not None
         return int(row["n"])
 
 
 @pytest.mark.parametrize("way", ["purge", "session", "key", "user"])
-def test_facts_are_erased_with_their_source_for_good(make: Make, sentences: Sentences, way: str) -> None:
+def test_facts_are_erased_with_their_source_for_good(
+    make: Make, sentences: Sentences, way: str
+) -> None:
     with make(user="ann", propositioner=sentences, settings=IDLE) as memory:
         source = memory.remember(TEXT, key="about", session="s")
         assert memory.flush(timeout=30)
@@ -175,7 +201,9 @@ def test_facts_are_erased_with_their_source_for_good(make: Make, sentences: Sent
             memory.forget(source.id)
             memory.purge(timedelta(0), confirm="confirmed")
         else:
-            memory.erase(**{way: {"session": "s", "key": "about", "user": "ann"}[way]}, confirm="confirmed")
+            memory.erase(
+                **{way: {"session": "s", "key": "about", "user": "ann"}[way]}, confirm="confirmed"
+            )
         assert words_left(memory) == 0
         assert memory.stats().nodes == 0
         assert [m.content for m in memory.timeline(forgotten=True)] == []

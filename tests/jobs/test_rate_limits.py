@@ -35,16 +35,22 @@ PAUSE = 100.0  # seconds: long enough that no test is too slow to see it
 class Model:
     """A model that no other test has, as one or several workers see it; `passes` moves its clock."""
 
-    def __init__(self, database: Database, *, rates: list[tuple[str, float]] | None = None, workers: int = 1) -> None:
+    def __init__(
+        self, database: Database, *, rates: list[tuple[str, float]] | None = None, workers: int = 1
+    ) -> None:
         self.name = f"model-{uuid.uuid4().hex[:8]}"
         self.workers = [RateLimits(rates=rates or [], jitter=lambda: 0.5) for _ in range(workers)]
         self.database = database
 
-    def admit(self, wanted: int = 64, *, by: int = 0, each: bool = True, found: int | None = None) -> int:
+    def admit(
+        self, wanted: int = 64, *, by: int = 0, each: bool = True, found: int | None = None
+    ) -> int:
         with self.database.transaction("", role="htm_worker") as connection:
             room = self.workers[by].admit(connection, self.name, wanted, per_job=each, lease=PAUSE)
             if room:
-                self.workers[by].record_claims(connection, self.name, room if found is None else found, per_job=each)
+                self.workers[by].record_claims(
+                    connection, self.name, room if found is None else found, per_job=each
+                )
             return room
 
     def fails(self, *, by: int = 0, lasted: float = 0.0) -> float:
@@ -108,7 +114,9 @@ def test_it_lets_everything_through_until_three_failures_in_a_row(database: Data
     assert model.state == "open"
 
 
-def test_open_it_lets_nothing_through_until_the_pause_is_over_and_then_one_probe_at_a_time(database: Database) -> None:
+def test_open_it_lets_nothing_through_until_the_pause_is_over_and_then_one_probe_at_a_time(
+    database: Database,
+) -> None:
     model = Model(database, workers=3)
     model.breaks()
     assert [model.admit(by=each) for each in range(3)] == [0, 0, 0]
@@ -168,11 +176,16 @@ def test_calls_that_fail_together_are_one_failure(database: Database) -> None:
     assert {model.fails(by=each, lasted=30.0) for each in range(8)} == {2 * PAUSE}
 
 
-def test_a_worker_whose_transaction_is_rolled_back_has_not_probed_or_called(database: Database) -> None:
+def test_a_worker_whose_transaction_is_rolled_back_has_not_probed_or_called(
+    database: Database,
+) -> None:
     model = Model(database, rates=[("model-", 1.0)])
     model.breaks()
     model.is_wanted()
-    with contextlib.suppress(ZeroDivisionError), database.transaction("", role="htm_worker") as connection:
+    with (
+        contextlib.suppress(ZeroDivisionError),
+        database.transaction("", role="htm_worker") as connection,
+    ):
         assert model.workers[0].admit(connection, model.name, 64, per_job=True, lease=PAUSE) == 1
         model.workers[0].record_claims(connection, model.name, 1, per_job=True)
         1 / 0  # noqa: B018  # whatever ends it before its commit
@@ -199,7 +212,9 @@ def test_workers_that_ask_at_once_keep_to_one_rate(database: Database) -> None:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_at_most_one_probe_is_ever_out_and_a_success_always_closes(database: Database, seed: int) -> None:
+def test_at_most_one_probe_is_ever_out_and_a_success_always_closes(
+    database: Database, seed: int
+) -> None:
     rng, model = random.Random(seed), Model(database, workers=3)
     out: set[int] = set()
     for _ in range(60):
@@ -226,7 +241,11 @@ def test_at_most_one_probe_is_ever_out_and_a_success_always_closes(database: Dat
 
 @given(st.integers(1, 10_000), st.floats(0, 1))
 def test_a_pause_is_never_longer_than_the_longest(failures: int, jitter: float) -> None:
-    assert 0.5 * rate_limits.FIRST_PAUSE <= rate_limits.pause_after(failures, jitter) <= 1.5 * rate_limits.LONGEST_PAUSE
+    assert (
+        0.5 * rate_limits.FIRST_PAUSE
+        <= rate_limits.pause_after(failures, jitter)
+        <= 1.5 * rate_limits.LONGEST_PAUSE
+    )
 
 
 @given(st.floats(1, 600), st.lists(st.floats(0, 20), min_size=1, max_size=50))
@@ -247,16 +266,25 @@ def test_no_minute_has_more_calls_than_the_rate(per_minute: float, gaps: list[fl
 
 def test_the_longest_beginning_of_a_models_name_says_its_rate(database: Database) -> None:
     name = f"model-{uuid.uuid4().hex[:8]}"
-    limits = RateLimits(rates=[("", 6_000.0), (name, 0.06), (f"{name}:big", 0.006)], jitter=lambda: 0.5)
+    limits = RateLimits(
+        rates=[("", 6_000.0), (name, 0.06), (f"{name}:big", 0.006)], jitter=lambda: 0.5
+    )
     with database.transaction("", role="htm_worker") as connection:
-        for model, room in ((f"other-{name}", 64), (f"{name}:small", 1), (f"{name}:big-one", 1), ("", 64)):
+        for model, room in (
+            (f"other-{name}", 64),
+            (f"{name}:small", 1),
+            (f"{name}:big-one", 1),
+            ("", 64),
+        ):
             assert limits.admit(connection, model, 64, per_job=True, lease=PAUSE) == room
             limits.record_claims(connection, model, room, per_job=True)
         waits = limits.waits(connection, [f"{name}:small", f"{name}:big-one"])
         assert 900 < waits[f"{name}:small"] <= 1_000
         assert 9_900 < waits[f"{name}:big-one"] <= 10_000
         assert limits.admit(connection, f"{name}:small", 64, per_job=True, lease=PAUSE) == 0
-        assert limits.admit(connection, f"{name}:batches", 64, per_job=False, lease=PAUSE) == 64, "a batch is one call"
+        assert limits.admit(connection, f"{name}:batches", 64, per_job=False, lease=PAUSE) == 64, (
+            "a batch is one call"
+        )
 
 
 # -- in a worker ----------------------------------------------------------------------------------------------------
@@ -351,7 +379,10 @@ def test_what_one_worker_learned_of_a_model_all_know(make: Make) -> None:
     embedder = HashEmbedder(name=f"outage-{uuid.uuid4().hex[:8]}")
     settings = Settings(**SETTINGS.model_dump(by_alias=True) | {"worker": "off", "worker_batch": 2})
     elsewhere = Settings(**settings.model_dump(by_alias=True) | {"aio_threads": 3})
-    with make(embedder=embedder, settings=settings) as memory, make(embedder=embedder, settings=elsewhere) as other:
+    with (
+        make(embedder=embedder, settings=settings) as memory,
+        make(embedder=embedder, settings=elsewhere) as other,
+    ):
         embedder.down = True
         memory.remember_many([{"content": f"text {n}"} for n in range(12)])
         memory._runtime.worker.drain()
@@ -367,7 +398,9 @@ def test_what_one_worker_learned_of_a_model_all_know(make: Make) -> None:
 
 
 @contextlib.contextmanager
-def another(url: str | None, tenant: str, embedder: HashEmbedder, way: str) -> Iterator[subprocess.Popen[str]]:
+def another(
+    url: str | None, tenant: str, embedder: HashEmbedder, way: str
+) -> Iterator[subprocess.Popen[str]]:
     """A process that asks this model."""
     home = os.environ["HTM_HOME"]
     process = subprocess.Popen(

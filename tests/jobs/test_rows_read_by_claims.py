@@ -51,10 +51,14 @@ def crowded(database: Database, lane: Lane, request: pytest.FixtureRequest) -> I
         raise Undone
 
 
-def test_a_claim_reads_about_as_many_rows_as_it_takes(database: Database, crowded: Connection, lane: Lane) -> None:
+def test_a_claim_reads_about_as_many_rows_as_it_takes(
+    database: Database, crowded: Connection, lane: Lane
+) -> None:
     taken: list[int] = []
     read = rows_read(
-        database, lambda: taken.append(len(jobs.claim(crowded, lane, limit=64, lease=30))), tables=("jobs",)
+        database,
+        lambda: taken.append(len(jobs.claim(crowded, lane, limit=64, lease=30))),
+        tables=("jobs",),
     )
     assert taken == [64]
     assert read < 10 * 64

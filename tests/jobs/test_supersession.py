@@ -28,7 +28,10 @@ CAR, SOLD = "I drive a Honda Civic.", "I sold the Honda Civic, I drive a Tesla n
 
 def say(memory: Memory, *texts: str, role: str = "user", start: datetime = START) -> list[str]:
     """Say texts a day apart, and let the jobs be done; gives their ids."""
-    ids = [memory.remember(text, role=role, at=start + timedelta(days=day)).id for day, text in enumerate(texts)]  # type: ignore[arg-type]
+    ids = [
+        memory.remember(text, role=role, at=start + timedelta(days=day)).id
+        for day, text in enumerate(texts)
+    ]  # type: ignore[arg-type]
     assert memory.flush(timeout=60)
     return ids
 
@@ -43,7 +46,9 @@ def quiet(make: Make) -> Iterator[Memory]:
         yield memory
 
 
-def test_a_job_notes_what_a_newer_saying_replaces_with_a_reason_and_an_audit_row(quiet: Memory) -> None:
+def test_a_job_notes_what_a_newer_saying_replaces_with_a_reason_and_an_audit_row(
+    quiet: Memory,
+) -> None:
     older, newer = say(quiet, CAR, SOLD)
     [change] = quiet.changes.list()
     assert (change.relation, change.state, change.judge) == ("supersedes", "standing", "reader")
@@ -55,7 +60,9 @@ def test_a_job_notes_what_a_newer_saying_replaces_with_a_reason_and_an_audit_row
     assert (made.action, made.by, made.reason) == ("made", "reader", change.reason)
 
 
-def test_the_older_of_two_sayings_yields_its_place_and_each_says_so_of_the_other(quiet: Memory) -> None:
+def test_the_older_of_two_sayings_yields_its_place_and_each_says_so_of_the_other(
+    quiet: Memory,
+) -> None:
     say(quiet, CAR, SOLD)
     newer, older = quiet.recall("Do I drive a Honda Civic?", hold=False)
     assert (newer.content, older.content) == (SOLD, CAR)
@@ -131,7 +138,9 @@ def test_what_goes_while_it_is_compared_gets_no_edge(
         assert not connection.execute("select 1 from supersessions").fetchall()
 
 
-def test_a_change_that_is_told_in_passing_replaces_the_one_saying_that_it_means(quiet: Memory) -> None:
+def test_a_change_that_is_told_in_passing_replaces_the_one_saying_that_it_means(
+    quiet: Memory,
+) -> None:
     older, _, _, newer = say(
         quiet,
         "book club is first wednesday of the month, 7pm at Anna's",
@@ -144,7 +153,9 @@ def test_a_change_that_is_told_in_passing_replaces_the_one_saying_that_it_means(
     assert (change.older.node_id, change.newer.node_id) == (older, newer)
 
 
-def test_the_reader_raises_the_confidence_of_an_edge_that_it_made_and_of_no_other(quiet: Memory) -> None:
+def test_the_reader_raises_the_confidence_of_an_edge_that_it_made_and_of_no_other(
+    quiet: Memory,
+) -> None:
     say(quiet, CAR, SOLD)
     [made] = quiet.changes.list()
 
@@ -170,7 +181,9 @@ def test_the_reader_raises_the_confidence_of_an_edge_that_it_made_and_of_no_othe
     assert again(1.0) == surer
 
 
-def test_a_value_that_changed_twice_shows_the_last_one_first_and_both_former_ones(quiet: Memory) -> None:
+def test_a_value_that_changed_twice_shows_the_last_one_first_and_both_former_ones(
+    quiet: Memory,
+) -> None:
     say(quiet, CAR, SOLD, "I sold the Tesla, I drive a Volvo now.")
     hits = quiet.recall("Honda Civic or Tesla?", hold=False)
     assert hits[0].content.endswith("Volvo now.")
@@ -200,9 +213,17 @@ def test_below_the_threshold_nothing_moves_and_none_switches_it_off(make: Make) 
 
 
 @pytest.mark.parametrize("role", ["tool", "system", "assistant"])
-def test_what_a_tool_or_an_assistant_says_replaces_no_words_of_a_user(quiet: Memory, role: str) -> None:
+def test_what_a_tool_or_an_assistant_says_replaces_no_words_of_a_user(
+    quiet: Memory, role: str
+) -> None:
     say(quiet, CAR)
-    say(quiet, "You sold the Honda Civic, you drive a Tesla now.", SOLD, role=role, start=START + timedelta(days=3))
+    say(
+        quiet,
+        "You sold the Honda Civic, you drive a Tesla now.",
+        SOLD,
+        role=role,
+        start=START + timedelta(days=3),
+    )
     assert [each for each in quiet.changes.list() if each.older.role == "user"] == []
 
 
@@ -220,8 +241,12 @@ def test_another_users_words_replace_nothing_and_are_not_seen(make: Make) -> Non
             ben.changes.audit(change.id)
 
 
-def test_an_import_of_many_texts_is_not_compared_and_neither_is_a_file(quiet: Memory, tmp_path: Any) -> None:
-    quiet.remember_many([{"content": CAR}, {"content": SOLD}, *({"content": f"line {n}"} for n in range(30))])
+def test_an_import_of_many_texts_is_not_compared_and_neither_is_a_file(
+    quiet: Memory, tmp_path: Any
+) -> None:
+    quiet.remember_many(
+        [{"content": CAR}, {"content": SOLD}, *({"content": f"line {n}"} for n in range(30))]
+    )
     (tmp_path / "car.md").write_text(f"{CAR}\n\n# Later\n\n{SOLD}\n")
     quiet.load(tmp_path)
     assert quiet.flush(timeout=60)
@@ -238,7 +263,9 @@ def test_a_process_without_a_worker_that_embeds_at_once_compares_at_once_too(mak
     with make(settings=IDLE, embed="now") as memory:
         memory.remember(CAR, role="user", at=START)
         memory.remember(SOLD, role="user", at=START + timedelta(days=1))
-        assert [(each.older.content, each.newer.content) for each in memory.changes.list()] == [(CAR, SOLD)]
+        assert [(each.older.content, each.newer.content) for each in memory.changes.list()] == [
+            (CAR, SOLD)
+        ]
         assert memory.jobs.list(kind="supersede") == []
 
 
@@ -329,7 +356,9 @@ def test_a_job_that_is_killed_midway_is_done_again_and_makes_the_edge_once(
                 runtime(url, IDLE).worker.drain()
         assert memory.changes.list() == []
         assert any(job.kind == "supersede" for job in memory.jobs.list())
-        with runtime(url, IDLE).database.transaction(memory.tenant, role="htm_worker") as connection:
+        with runtime(url, IDLE).database.transaction(
+            memory.tenant, role="htm_worker"
+        ) as connection:
             connection.execute("update jobs set claimed_until = null where tenant = this_tenant()")
         assert memory.flush(timeout=60)
         assert len(memory.changes.list()) == 1
@@ -342,11 +371,16 @@ def test_an_edge_holds_from_the_time_of_the_newer_saying(quiet: Memory, database
 
         def at(moment: datetime | None) -> int:
             return len(
-                supersession.around(connection.fetch, [uuid.UUID(older)], owners=[""], threshold=0.5, moment=moment)
+                supersession.around(
+                    connection.fetch, [uuid.UUID(older)], owners=[""], threshold=0.5, moment=moment
+                )
             )
 
         assert (at(START), at(START + timedelta(days=1)), at(None)) == (0, 1, 1)
-        assert supersession.around(connection.fetch, [uuid.UUID(newer)], owners=["eve"], threshold=0.5) == []
+        assert (
+            supersession.around(connection.fetch, [uuid.UUID(newer)], owners=["eve"], threshold=0.5)
+            == []
+        )
 
 
 def test_a_tenant_without_changes_is_not_asked_for_them_each_time(
@@ -359,7 +393,9 @@ def test_a_tenant_without_changes_is_not_asked_for_them_each_time(
 
 
 def test_each_of_many_edges_tells_both_sayings_that_it_shares_with_others(quiet: Memory) -> None:
-    diary = [f"On day {day} we walked along the river and counted {day} boats." for day in range(16)]
+    diary = [
+        f"On day {day} we walked along the river and counted {day} boats." for day in range(16)
+    ]
     ids = [uuid.UUID(id) for id in say(quiet, *diary)]
     with quiet._engine.transaction() as connection:
         edges = supersession.around(connection.fetch, ids, owners=None, threshold=0.5)
@@ -373,7 +409,11 @@ def test_each_of_many_edges_tells_both_sayings_that_it_shares_with_others(quiet:
 
 @pytest.mark.parametrize(
     ("id", "error"),
-    [("nonsense", InvalidInput), ("00000000-0000-4000-8000-000000000000", NotFound), ("\x00", InvalidInput)],
+    [
+        ("nonsense", InvalidInput),
+        ("00000000-0000-4000-8000-000000000000", NotFound),
+        ("\x00", InvalidInput),
+    ],
 )
 def test_an_unknown_change_is_a_clear_error(quiet: Memory, id: str, error: type[Exception]) -> None:
     for verb in (quiet.changes.undo, quiet.changes.confirm, quiet.changes.audit):
@@ -390,7 +430,9 @@ class ReadingModel:
 
     model = "reads"
 
-    def __init__(self, word: str = "", *, when: str = "", number: int | None = None, sure: bool = True) -> None:
+    def __init__(
+        self, word: str = "", *, when: str = "", number: int | None = None, sure: bool = True
+    ) -> None:
         self.word, self.when, self.number, self.sure = word, when, number, sure
         self.shown: list[str] = []
         self.raw: Any = None
@@ -403,7 +445,11 @@ class ReadingModel:
             return {"number": self.number}
         notes = re.findall(r"^(\d+)\. \([\d-]+\) (.*)$", prompt, re.M)
         is_meant = self.when in prompt.partition("Now (")[2]
-        return {"number": next((int(number) for number, text in notes if is_meant and self.word in text), 0)}
+        return {
+            "number": next(
+                (int(number) for number, text in notes if is_meant and self.word in text), 0
+            )
+        }
 
 
 class OfLangChain(ReadingModel):
@@ -433,7 +479,11 @@ MOVED = "The keys of the Leeds flat are handed over, Bristol greets us with rain
 
 @pytest.mark.parametrize(
     ("relation", "state", "action"),
-    [("supersedes", "confirmed", "confirmed"), ("none", "undone", "undone"), ("contradicts", "standing", "confirmed")],
+    [
+        ("supersedes", "confirmed", "confirmed"),
+        ("none", "undone", "undone"),
+        ("contradicts", "standing", "confirmed"),
+    ],
 )
 def test_a_callable_confirms_or_rejects_what_the_reader_is_not_sure_of(
     make: Make, relation: str, state: str, action: str
@@ -441,7 +491,10 @@ def test_a_callable_confirms_or_rejects_what_the_reader_is_not_sure_of(
     with make(settings=UNSURE, judge=lambda older, newer: relation) as memory:
         say(memory, CAR, SOLD)
         [change] = memory.changes.list()
-        assert (change.state, change.relation) == (state, "supersedes" if relation == "none" else relation)
+        assert (change.state, change.relation) == (
+            state,
+            "supersedes" if relation == "none" else relation,
+        )
         assert change.judge != "reader"
         assert [each.action for each in memory.changes.audit(change.id)] == ["made", action]
         first = memory.recall("Do I drive a Honda Civic?", hold=False)[0]
@@ -451,7 +504,11 @@ def test_a_callable_confirms_or_rejects_what_the_reader_is_not_sure_of(
 @pytest.mark.parametrize("framework", [OfLangChain, OfLlamaIndex])
 @pytest.mark.parametrize(
     ("word", "sure", "state", "calls"),
-    [("Honda", True, "confirmed", 2), ("Honda", False, "undone", 2), ("nothing", True, "undone", 1)],
+    [
+        ("Honda", True, "confirmed", 2),
+        ("Honda", False, "undone", 2),
+        ("nothing", True, "undone", 1),
+    ],
 )
 def test_a_chat_model_confirms_or_rejects_what_the_reader_is_not_sure_of(
     make: Make, framework: type[ReadingModel], word: str, sure: bool, state: str, calls: int
@@ -471,7 +528,11 @@ def test_a_chat_model_finds_a_change_that_the_reader_does_not_suspect(make: Make
         home, _, moved = say(memory, "I live on Elm Street.", "My brother plays the flute.", MOVED)
         [change] = memory.changes.list()
         assert (change.older.node_id, change.newer.node_id) == (home, moved)
-        assert (change.relation, change.state, change.judge) == ("supersedes", "confirmed", "OfLangChain:reads")
+        assert (change.relation, change.state, change.judge) == (
+            "supersedes",
+            "confirmed",
+            "OfLangChain:reads",
+        )
         assert change.holds_from == START + timedelta(days=2)
         assert [each.by for each in memory.changes.audit(change.id)] == ["OfLangChain:reads"]
         first = memory.recall("Where do I live?", hold=False)[0]
@@ -479,7 +540,9 @@ def test_a_chat_model_finds_a_change_that_the_reader_does_not_suspect(make: Make
         assert [each.older.content for each in first.formerly] == ["I live on Elm Street."]
 
 
-def test_a_chat_model_is_shown_at_most_ten_earlier_sayings_of_the_same_speaker_with_their_days(make: Make) -> None:
+def test_a_chat_model_is_shown_at_most_ten_earlier_sayings_of_the_same_speaker_with_their_days(
+    make: Make,
+) -> None:
     model = OfLangChain("nothing")
     with make(settings=UNSURE, judge=model) as memory:
         for n in range(14):
@@ -493,12 +556,17 @@ def test_a_chat_model_is_shown_at_most_ten_earlier_sayings_of_the_same_speaker_w
     notes = re.findall(r"^\d+\. \((.*)\) (.*)$", asked, re.M)
     assert len(notes) == 10
     assert all(re.fullmatch(r"Elm Street walk \d+\.", text) for _, text in notes)
-    assert all(day == f"{START + timedelta(days=int(text.split()[-1][:-1])):%Y-%m-%d}" for day, text in notes)
+    assert all(
+        day == f"{START + timedelta(days=int(text.split()[-1][:-1])):%Y-%m-%d}"
+        for day, text in notes
+    )
     assert "Now (2026-03-31)" in asked
     assert not [each for each in model.shown if "is closed" in each.partition("Now (")[2]]
 
 
-def test_what_a_user_has_undone_a_chat_model_does_not_make_again(make: Make, database: Database) -> None:
+def test_what_a_user_has_undone_a_chat_model_does_not_make_again(
+    make: Make, database: Database
+) -> None:
     with make(settings=UNSURE, judge=OfLangChain("live", when="Bristol")) as memory:
         _, moved = say(memory, "I live on Elm Street.", MOVED)
         memory.changes.undo(memory.changes.list()[0].id)
@@ -518,7 +586,9 @@ def test_a_chat_model_reads_nothing_of_an_import(make: Make) -> None:
         assert [job for job in memory.jobs.list() if job.kind == "judge"] == []
 
 
-def test_a_chat_model_that_names_what_it_was_not_shown_decides_nothing_and_its_job_says_so(make: Make) -> None:
+def test_a_chat_model_that_names_what_it_was_not_shown_decides_nothing_and_its_job_says_so(
+    make: Make,
+) -> None:
     with make(settings=UNSURE, judge=OfLangChain(number=3)) as memory:
         memory.remember(CAR, role="user", at=START)
         memory.remember(SOLD, role="user", at=START + timedelta(days=1))

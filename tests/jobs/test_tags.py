@@ -28,10 +28,21 @@ def rows(database: Database, tenant: str) -> dict[str, bool]:
     return {row["tag"]: row["explicit"] for row in found}
 
 
-def test_tags_are_added_to_a_node_with_their_ancestors(memory: Memory, database: Database, tenant: str) -> None:
+def test_tags_are_added_to_a_node_with_their_ancestors(
+    memory: Memory, database: Database, tenant: str
+) -> None:
     node = memory.remember("Ann likes coffee.", tags=["person:ann"])
-    assert memory.tags.add(node.id, ["Food: Coffee", "person"]).tags == ("food:coffee", "person", "person:ann")
-    assert rows(database, tenant) == {"food": False, "food:coffee": True, "person": True, "person:ann": True}
+    assert memory.tags.add(node.id, ["Food: Coffee", "person"]).tags == (
+        "food:coffee",
+        "person",
+        "person:ann",
+    )
+    assert rows(database, tenant) == {
+        "food": False,
+        "food:coffee": True,
+        "person": True,
+        "person:ann": True,
+    }
     assert [hit.content for hit in memory.recall("coffee", tags=["food"])] == ["Ann likes coffee."]
 
 
@@ -40,11 +51,15 @@ def test_a_tag_is_added_by_the_key_of_a_value(memory: Memory) -> None:
     assert memory.tags.add("colour", ["user:preference"]).tags == ("user:preference",)
 
 
-def test_an_ancestor_stays_as_long_as_a_tag_implies_it(memory: Memory, database: Database, tenant: str) -> None:
+def test_an_ancestor_stays_as_long_as_a_tag_implies_it(
+    memory: Memory, database: Database, tenant: str
+) -> None:
     node = memory.remember("text", tags=["a:b", "a:c", "z"])
     assert memory.tags.remove(node.id, ["a:b", "never:there"]).tags == ("a:c", "z")
     assert set(rows(database, tenant)) == {"a", "a:c", "z"}
-    assert memory.tags.remove(node.id, ["a"]).tags == ("a:c", "z"), "nobody gave it the ancestor alone"
+    assert memory.tags.remove(node.id, ["a"]).tags == ("a:c", "z"), (
+        "nobody gave it the ancestor alone"
+    )
     assert memory.tags.remove(node.id, ["a:c"]).tags == ("z",)
     assert set(rows(database, tenant)) == {"z"}
 
@@ -82,7 +97,9 @@ def test_after_any_changes_the_rows_are_the_closure_of_what_was_given(
         found = rows(memory._engine.database, tenant)
         assert set(found) == closure(wanted)
         assert {tag for tag, explicit in found.items() if explicit} == wanted
-        assert {tree.tag: tree.nodes for tree in memory.tags.tree()} == dict.fromkeys(closure(wanted), 1)
+        assert {tree.tag: tree.nodes for tree in memory.tags.tree()} == dict.fromkeys(
+            closure(wanted), 1
+        )
 
 
 def test_adding_and_removing_at_once_leaves_no_tag_without_its_ancestors(
@@ -103,19 +120,27 @@ def test_adding_and_removing_at_once_leaves_no_tag_without_its_ancestors(
         for thread in threads:
             thread.join()
         found = rows(database, tenant)
-        assert set(found) == closure(tag for tag, explicit in found.items() if explicit) == {"a", "a:z"}
+        assert (
+            set(found)
+            == closure(tag for tag, explicit in found.items() if explicit)
+            == {"a", "a:z"}
+        )
 
 
 def test_a_prefix_ends_where_a_level_does(memory: Memory) -> None:
     memory.remember("about minds", tags=["ai:vision"])
     memory.remember("about planes", tags=["aircraft:boeing"])
-    assert memory.flush(timeout=30)  # "about" is no word that is searched for: only its vector finds it
+    assert memory.flush(
+        timeout=30
+    )  # "about" is no word that is searched for: only its vector finds it
     assert [node.content for node in memory.list(tags=["ai"])] == ["about minds"]
     assert [tree.tag for tree in memory.tags.tree("ai")] == ["ai:vision"]
     assert [hit.content for hit in memory.recall("about", tags=["ai"])] == ["about minds"]
 
 
-def test_the_tree_counts_nodes_once_below_each_tag_and_forgets_the_forgotten(memory: Memory) -> None:
+def test_the_tree_counts_nodes_once_below_each_tag_and_forgets_the_forgotten(
+    memory: Memory,
+) -> None:
     memory.remember("one", tags=["food:coffee", "food:tea"])
     memory.remember("two", tags=["food:coffee"])
     gone = memory.remember("three", tags=["gone:soon"])
@@ -140,7 +165,10 @@ def test_popular_counts_what_was_given_in_a_timeframe(memory: Memory) -> None:
     memory.remember("then", tags=["old:topic"], at=old)
     for number in range(3):
         memory.remember(f"now {number}", tags=["new:topic"])
-    assert [(each.tag, each.nodes) for each in memory.tags.popular()] == [("new:topic", 3), ("old:topic", 1)]
+    assert [(each.tag, each.nodes) for each in memory.tags.popular()] == [
+        ("new:topic", 3),
+        ("old:topic", 1),
+    ]
     assert [each.tag for each in memory.tags.popular(timeframe="last week")] == []
     assert [each.tag for each in memory.tags.popular(timeframe="today")] == ["new:topic"]
     with pytest.raises(InvalidInput):
@@ -168,7 +196,9 @@ async def _awaited(memory: Memory) -> tuple[int, int]:
 def test_tags_and_jobs_are_awaitable(alone: None, make: Make) -> None:
     import asyncio
 
-    apart = HashEmbedder(name=f"apart-{uuid.uuid4().hex[:8]}")  # no other test's worker knows this model
+    apart = HashEmbedder(
+        name=f"apart-{uuid.uuid4().hex[:8]}"
+    )  # no other test's worker knows this model
     with make(embedder=apart, settings=IDLE) as memory:
         assert asyncio.run(_awaited(memory)) == (2, 2)
 
@@ -194,7 +224,9 @@ class Filing:
 
 
 def test_without_a_tagger_there_is_no_job_for_one(alone: None, make: Make) -> None:
-    apart = HashEmbedder(name=f"apart-{uuid.uuid4().hex[:8]}")  # no other test's worker knows this model
+    apart = HashEmbedder(
+        name=f"apart-{uuid.uuid4().hex[:8]}"
+    )  # no other test's worker knows this model
     with make(embedder=apart, settings=IDLE) as memory:
         memory.remember("text")
         assert {job.kind for job in memory.jobs.list()} == {"embed"}
@@ -208,7 +240,10 @@ def test_a_tagger_tags_what_is_new_and_is_shown_the_tags_in_use(make: Make) -> N
         memory.remember("tea is good too")
         memory.remember("coffee is good")
         assert memory.flush(timeout=30)
-        assert [node.tags for node in memory.list()] == [("first:tea",), ("first:coffee", "food:coffee")]
+        assert [node.tags for node in memory.list()] == [
+            ("first:tea",),
+            ("first:coffee", "food:coffee"),
+        ]
         assert filing.seen == [
             ("coffee is good", ("food:coffee",)),
             ("tea is good too", ("first:coffee", "food:coffee")),
@@ -230,7 +265,9 @@ def test_a_tagger_that_is_down_is_in_nobodys_way_and_makes_up_for_it(make: Make)
     with make(tagger=filing, settings=IDLE) as memory:
         node = memory.remember("coffee is good")
         assert not memory.flush(timeout=30)
-        assert memory.recall("coffee", mode="vector")[0].node.id == node.id, "its vector did not wait"
+        assert memory.recall("coffee", mode="vector")[0].node.id == node.id, (
+            "its vector did not wait"
+        )
         assert memory.stats().parked_jobs == 0
         filing.down = False
         assert memory.flush(timeout=30)

@@ -35,7 +35,9 @@ from tests.jobs.backlog import add_backlog, insert_backlog
 from tests.stand_ins import HashEmbedder
 
 IDLE = Settings(**SETTINGS.model_dump(by_alias=True) | {"worker": "off"})
-ALONE = IDLE.model_copy(update={"migrate_url": None})  # in a database of a test's own, whose login is its owner
+ALONE = IDLE.model_copy(
+    update={"migrate_url": None}
+)  # in a database of a test's own, whose login is its owner
 
 
 class Recording(HashEmbedder):
@@ -112,7 +114,10 @@ def queue(database_url: str) -> Iterator[Queue]:
         found.open()
         with found.owner() as owner:
             owner.execute("alter table jobs set (autovacuum_enabled = off)")
-            small = [insert_backlog(owner, 1, model="m" if n % 2 else f"m{n}", passages=0) for n in range(300)]
+            small = [
+                insert_backlog(owner, 1, model="m" if n % 2 else f"m{n}", passages=0)
+                for n in range(300)
+            ]
             busy = insert_backlog(owner, 20_000, model="m", passages=0)
         found.close()
         yield Queue(name, small, busy)
@@ -132,7 +137,9 @@ def copied(database_url: str, queue: Queue) -> Iterator[Database]:
         connection.execute(f"drop database {name} with (force)")
 
 
-@pytest.mark.parametrize("analyzed", ["never", "while each tenant had one job", "with one tenant's queue", "now"])
+@pytest.mark.parametrize(
+    "analyzed", ["never", "while each tenant had one job", "with one tenant's queue", "now"]
+)
 def test_a_claim_has_everybody_in_it_and_reads_few_rows_whatever_waits_and_whatever_the_statistics_say(
     queue: Queue, copied: Database, analyzed: str
 ) -> None:
@@ -154,7 +161,9 @@ def test_a_claim_has_everybody_in_it_and_reads_few_rows_whatever_waits_and_whate
 
     if analyzed == "while each tenant had one job":
         with found.owner() as connection:
-            connection.execute("create temporary table queued as select * from jobs where tenant = %s", [busy])
+            connection.execute(
+                "create temporary table queued as select * from jobs where tenant = %s", [busy]
+            )
             connection.execute("delete from jobs where tenant = %s", [busy])
             connection.execute("vacuum analyze jobs")
             connection.execute("insert into jobs select * from queued")
@@ -181,11 +190,15 @@ def test_a_claim_has_everybody_in_it_and_reads_few_rows_whatever_waits_and_whate
         again = jobs.claim_nodes(connection, lane, nodes, limit=100, lease=60)
         assert [job.node_id for job in again] == [node for _, node in nodes[:100]]
     with found.transaction("", role="htm_worker") as connection:
-        assert jobs.claim_nodes(connection, lane, nodes[:100], limit=100, lease=60) == [], "somebody has them"
+        assert jobs.claim_nodes(connection, lane, nodes[:100], limit=100, lease=60) == [], (
+            "somebody has them"
+        )
         assert read(connection) < 10 * 100
 
 
-def test_what_waits_is_counted_up_to_a_bound_and_the_oldest_is_found_beyond_it(queue: Queue, copied: Database) -> None:
+def test_what_waits_is_counted_up_to_a_bound_and_the_oldest_is_found_beyond_it(
+    queue: Queue, copied: Database
+) -> None:
     with copied.owner() as connection:
         connection.execute(
             "update jobs set created_at = now() - interval '2 hours', run_at = now() - interval '2 hours' where tenant = %s",
@@ -206,10 +219,15 @@ def test_what_waits_is_counted_up_to_a_bound_and_the_oldest_is_found_beyond_it(q
     busy = lanes["m"]
     assert (busy.pending, busy.parked, busy.more) == (1_000, 5, True)
     assert busy.oldest is not None
-    assert busy.oldest >= 7_200, "the job of the last tenant, which is not among those that were counted"
+    assert busy.oldest >= 7_200, (
+        "the job of the last tenant, which is not among those that were counted"
+    )
     others = [each for model, each in lanes.items() if model != "m"]
     assert len(others) == 150
-    assert all((each.pending, each.parked, each.more) == (1, 0, False) and each.oldest is not None for each in others)
+    assert all(
+        (each.pending, each.parked, each.more) == (1, 0, False) and each.oldest is not None
+        for each in others
+    )
 
 
 def test_of_one_owner_the_newest_job_comes_first(database: Database, model: str) -> None:
@@ -221,36 +239,50 @@ def test_of_one_owner_the_newest_job_comes_first(database: Database, model: str)
     with database.owner() as connection:
         for job in [job for _ in range(8) for job in claim(database, model, turns, limit=1)]:
             row = connection.execute(
-                "select round(extract(epoch from now() - run_at) / 100) as age from jobs where id = %s", [job.id]
+                "select round(extract(epoch from now() - run_at) / 100) as age from jobs where id = %s",
+                [job.id],
             ).fetchone()
             assert row is not None
             ages.append(int(row["age"]))
     assert ages == [0, 1, 2, 3, 3, 3, 3, 3]
 
 
-def test_a_message_comes_before_an_import_and_an_import_goes_on_all_the_same(database: Database, model: str) -> None:
+def test_a_message_comes_before_an_import_and_an_import_goes_on_all_the_same(
+    database: Database, model: str
+) -> None:
     add_backlog(database, 1_000, model=model, bulk=True)
     add_backlog(database, 1_000, model=model, bulk=False)
     turns = Turns()
-    bulk = [all(job.bulk for job in claim(database, model, turns, limit=8)) for _ in range(2 * BULK_EVERY)]
+    bulk = [
+        all(job.bulk for job in claim(database, model, turns, limit=8))
+        for _ in range(2 * BULK_EVERY)
+    ]
     assert bulk == ([False] * (BULK_EVERY - 1) + [True]) * 2
 
 
-def test_a_claim_that_messages_do_not_fill_takes_a_part_of_an_import_too(database: Database, model: str) -> None:
+def test_a_claim_that_messages_do_not_fill_takes_a_part_of_an_import_too(
+    database: Database, model: str
+) -> None:
     add_backlog(database, 100, model=model, bulk=True)
     add_backlog(database, 3, model=model)
     assert Counter(job.bulk for job in claim(database, model, Turns())) == {False: 3, True: 61}
 
 
-def test_each_of_many_tenants_and_each_of_many_owners_has_its_turn(database: Database, model: str) -> None:
+def test_each_of_many_tenants_and_each_of_many_owners_has_its_turn(
+    database: Database, model: str
+) -> None:
     crowd = add_backlog(database, 400, model=model, owners=100)
     tenants = {crowd, *(add_backlog(database, 40, model=model, passages=0) for _ in range(19))}
     turns = Turns()
     claims = [claim(database, model, turns, limit=8) for _ in range(5)]
-    assert {job.tenant for job in claims[0] + claims[1] + claims[2]} == tenants, "8 tenants in each claim, in a circle"
+    assert {job.tenant for job in claims[0] + claims[1] + claims[2]} == tenants, (
+        "8 tenants in each claim, in a circle"
+    )
     owners = Counter[str]()
     for _ in range(200):
-        owners.update(job.owner for job in claim(database, model, turns, limit=8) if job.tenant == crowd)
+        owners.update(
+            job.owner for job in claim(database, model, turns, limit=8) if job.tenant == crowd
+        )
         if len(owners) == 100:
             break
     assert len(owners) == 100
@@ -258,7 +290,9 @@ def test_each_of_many_tenants_and_each_of_many_owners_has_its_turn(database: Dat
 
 
 queues = st.lists(
-    st.tuples(st.integers(0, 4), st.integers(1, 3), st.booleans(), st.integers(1, 12)), min_size=1, max_size=8
+    st.tuples(st.integers(0, 4), st.integers(1, 3), st.booleans(), st.integers(1, 12)),
+    min_size=1,
+    max_size=8,
 )
 
 
@@ -271,7 +305,13 @@ def test_whatever_waits_is_claimed_once_in_full_batches_with_every_tenant_in_the
     waiting = Counter[tuple[str, bool]]()
     for number, owners, bulk, count in queue:
         tenant = add_backlog(
-            database, count, model=model, tenant=f"{model}-{number}", owners=owners, bulk=bulk, passages=0
+            database,
+            count,
+            model=model,
+            tenant=f"{model}-{number}",
+            owners=owners,
+            bulk=bulk,
+            passages=0,
         )
         waiting[tenant, bulk] += count
     turns, claimed = Turns(), set[uuid.UUID]()
@@ -294,7 +334,10 @@ def test_a_long_text_is_embedded_a_part_at_a_time_and_hides_nobody(
     make: Make, worker: Worker, embedder: Recording, tenant: str
 ) -> None:
     long = " ".join(f"Sentence number {n} tells of the harbour." for n in range(6_000))
-    with make(settings=IDLE, user="ann") as ann, make(settings=IDLE, user="bob", tenant=f"{tenant}-b") as bob:
+    with (
+        make(settings=IDLE, user="ann") as ann,
+        make(settings=IDLE, user="bob", tenant=f"{tenant}-b") as bob,
+    ):
         ann.remember(long)
         bob.remember("Bob keeps bees.")
         worker._do_batch(Pace.QUICK, lambda: False)
@@ -376,7 +419,9 @@ def test_an_import_is_bulk_and_a_turn_is_not(make: Make, idle: Runtime, tenant: 
     long = "All about the harbour, again and again. " * 30 * FEW
     with make(settings=IDLE) as memory:
         memory.remember_many([{"content": f"imported {n}"} for n in range(FEW + 1)])
-        memory.remember_many([{"content": "a question", "role": "user"}, {"content": "an answer"}, {"content": long}])
+        memory.remember_many(
+            [{"content": "a question", "role": "user"}, {"content": "an answer"}, {"content": long}]
+        )
     with idle.database.transaction(tenant) as connection:
         rows = connection.execute(
             "select n.content, j.bulk from jobs j join nodes n using (tenant) where n.id = j.node_id and j.kind = 'embed'"
@@ -397,7 +442,10 @@ def test_a_fresh_node_that_another_worker_has_is_left_to_that_worker(
 
 
 @given(
-    st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from(["", "ann", "bob"]), st.integers(1, 5)), max_size=30),
+    st.lists(
+        st.tuples(st.sampled_from("ab"), st.sampled_from(["", "ann", "bob"]), st.integers(1, 5)),
+        max_size=30,
+    ),
     st.integers(1, 20),
 )
 def test_fresh_nodes_are_taken_once_newest_first_and_their_owners_take_turns(
@@ -423,7 +471,9 @@ def test_fresh_nodes_are_taken_once_newest_first_and_their_owners_take_turns(
         )
     turns = [(node.tenant, node.owner) for node in taken]
     for place in range(len(order)):
-        assert len(set(turns[: place + 1])) == place + 1, "each owner once, before any has a second turn"
+        assert len(set(turns[: place + 1])) == place + 1, (
+            "each owner once, before any has a second turn"
+        )
     for tenant in "ab":
         fresh.done(tenant, [node.id for node in taken])
         assert fresh.visible(tenant, None, model="m", limit=100) == []
@@ -441,7 +491,9 @@ def test_fresh_nodes_are_bounded_and_know_their_model() -> None:
     assert len(fresh.take(FRESH_BATCH)) == FRESH_BATCH
 
 
-def test_a_memory_that_another_process_wrote_is_found_by_its_words(make: Make, idle: Runtime) -> None:
+def test_a_memory_that_another_process_wrote_is_found_by_its_words(
+    make: Make, idle: Runtime
+) -> None:
     memory: Memory = make(settings=IDLE)
     memory.remember("Clara keeps bees on the roof.")
     idle.fresh_nodes.renew()  # as in another process, which has not written it
@@ -455,21 +507,27 @@ def test_what_was_just_said_is_found_by_its_vector_while_twenty_thousand_jobs_of
     make: Make, embedder: Recording, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With the worker of this process at work: it does the jobs of all tenants of the model."""
-    monkeypatch.setattr(complete_query, "LONGEST_WAIT", 10.0)  # on a busy machine a batch takes longer than two seconds
+    monkeypatch.setattr(
+        complete_query, "LONGEST_WAIT", 10.0
+    )  # on a busy machine a batch takes longer than two seconds
     with make(user="quiet") as memory:
         add_backlog(memory._engine.database, 20_000, model=resolve(embedder).name)
         memory._runtime.worker.wake()
         for number in range(5):
             memory.remember(f"Harbour number {number} has a lighthouse.")
             found = memory.recall(f"lighthouse of harbour {number}")
-            hit = next(hit for hit in found if hit.content == f"Harbour number {number} has a lighthouse.")
+            hit = next(
+                hit for hit in found if hit.content == f"Harbour number {number} has a lighthouse."
+            )
             assert hit.vector_rank is not None
             assert found.degraded is None
         memory._runtime.worker.stop()
         assert not memory.jobs.list(kind="embed")
 
 
-def test_a_recall_makes_a_few_missing_vectors_itself_where_no_worker_runs(make: Make, embedder: Recording) -> None:
+def test_a_recall_makes_a_few_missing_vectors_itself_where_no_worker_runs(
+    make: Make, embedder: Recording
+) -> None:
     with make(settings=IDLE) as memory:
         memory.remember("Clara keeps bees on the roof.")
         found = memory.recall("Who keeps bees?")
@@ -477,7 +535,9 @@ def test_a_recall_makes_a_few_missing_vectors_itself_where_no_worker_runs(make: 
         assert not memory.jobs.list(kind="embed")
         assert len(embedder.batches) == 1
         memory.recall("Who keeps bees?")
-        assert len(embedder.batches) == 1, "nothing is pending any more, so that nothing is embedded"
+        assert len(embedder.batches) == 1, (
+            "nothing is pending any more, so that nothing is embedded"
+        )
 
 
 def test_a_recall_makes_no_vectors_where_there_are_many_or_where_they_are_of_others(
@@ -492,7 +552,9 @@ def test_a_recall_makes_no_vectors_where_there_are_many_or_where_they_are_of_oth
         assert embedder.batches == [["Ann keeps bees."]]
 
 
-def test_a_long_fresh_text_gets_its_first_vectors_and_keeps_its_job(make: Make, embedder: Recording) -> None:
+def test_a_long_fresh_text_gets_its_first_vectors_and_keeps_its_job(
+    make: Make, embedder: Recording
+) -> None:
     with make(settings=IDLE) as memory:
         memory.remember(" ".join(f"Sentence number {n} tells of the harbour." for n in range(200)))
         passages = memory.stats().passages
@@ -506,7 +568,9 @@ def test_a_long_fresh_text_gets_its_first_vectors_and_keeps_its_job(make: Make, 
         assert sorted(map(len, embedder.batches)) == [passages - 8, 8]
 
 
-def test_the_question_that_was_just_said_is_not_embedded_twice(make: Make, embedder: Recording) -> None:
+def test_the_question_that_was_just_said_is_not_embedded_twice(
+    make: Make, embedder: Recording
+) -> None:
     with make(settings=IDLE) as memory:
         memory.remember("Who keeps bees?", role="user")
         found = memory.recall("Who keeps bees?")
@@ -514,15 +578,24 @@ def test_the_question_that_was_just_said_is_not_embedded_twice(make: Make, embed
         assert found.degraded is None
 
 
-def test_degraded_says_how_many_memories_were_found_by_their_words_alone(make: Make, worker: Worker) -> None:
+def test_degraded_says_how_many_memories_were_found_by_their_words_alone(
+    make: Make, worker: Worker
+) -> None:
     with make(settings=IDLE) as memory:
-        memory.remember_many([{"content": f"Bee number {n} is in the garden."} for n in range(FEW + 1)])
+        memory.remember_many(
+            [{"content": f"Bee number {n} is in the garden."} for n in range(FEW + 1)]
+        )
         found = memory.recall("bee in the garden", limit=5)
-        assert found.degraded == "5 memories were found by their words alone: their vectors are not made yet"
+        assert (
+            found.degraded
+            == "5 memories were found by their words alone: their vectors are not made yet"
+        )
         assert memory.recall("bee in the garden", limit=1).degraded == (
             "1 memory was found by its words alone: its vector is not made yet"
         )
-        assert memory.recall("bee in the garden", mode="text").degraded is None, "no vector was wanted"
+        assert memory.recall("bee in the garden", mode="text").degraded is None, (
+            "no vector was wanted"
+        )
         worker.drain()
         assert memory.recall("bee in the garden").degraded is None
 
@@ -560,7 +633,9 @@ def test_a_slow_model_gets_batches_of_about_a_second(
         return embed(texts)
 
     monkeypatch.setattr(embedder, "embed_documents", slow)
-    monkeypatch.setattr(handlers, "time", SimpleNamespace(monotonic=lambda: now))  # and nobody else's clock
+    monkeypatch.setattr(
+        handlers, "time", SimpleNamespace(monotonic=lambda: now)
+    )  # and nobody else's clock
     with make(settings=IDLE) as memory:
         memory.remember_many([{"content": f"text {n}"} for n in range(110)])
         worker.drain()
@@ -582,7 +657,9 @@ def test_vectors_that_somebody_is_making_are_waited_for_and_made_by_nobody_else(
     fresh.done("t", ids[:1])
     fresh.let_go(("t", id) for id in ids)
     assert fresh.wait("t", ids, seconds=0)
-    assert fresh.claim("t", ids) == ids[1:], "what failed is free, what has its vectors is not asked for again"
+    assert fresh.claim("t", ids) == ids[1:], (
+        "what failed is free, what has its vectors is not asked for again"
+    )
 
 
 def test_what_the_worker_has_taken_is_free_again_after_it() -> None:

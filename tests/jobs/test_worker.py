@@ -74,7 +74,9 @@ def worker_for(database: Database, *embedders: HashEmbedder) -> Worker:
     return worker
 
 
-def test_several_workers_share_the_work_and_do_each_job_once(make: Make, idle_database: Database, model: str) -> None:
+def test_several_workers_share_the_work_and_do_each_job_once(
+    make: Make, idle_database: Database, model: str
+) -> None:
     embedder = HashEmbedder(name=model)
     with make(embedder=embedder, settings=IDLE) as memory:
         memory.remember_many([{"content": f"text {n}"} for n in range(300)])
@@ -100,7 +102,9 @@ def test_a_text_that_the_model_cannot_take_is_parked_with_the_error_in_view(
         stats = memory.stats()
         assert (stats.vectors, stats.pending_jobs, stats.parked_jobs) == (5, 0, 1)
         with idle_database.transaction(tenant) as connection:
-            row = connection.execute("select error from jobs where parked_at is not null").fetchone()
+            row = connection.execute(
+                "select error from jobs where parked_at is not null"
+            ).fetchone()
         assert row is not None
         assert "cannot embed this one" in row["error"]
         assert memory.recall("poison", mode="text")[0].content == "poison"
@@ -124,7 +128,9 @@ def test_a_model_that_is_down_costs_no_job_its_tries(
         assert memory.stats().vectors == 1
 
 
-def test_a_worker_takes_only_the_models_it_knows(make: Make, idle_database: Database, model: str) -> None:
+def test_a_worker_takes_only_the_models_it_knows(
+    make: Make, idle_database: Database, model: str
+) -> None:
     with make(embedder=HashEmbedder(name=model), settings=IDLE) as memory:
         memory.remember("somebody else's")
         worker_for(idle_database, HashEmbedder(name=f"{model}-other")).drain()
@@ -132,7 +138,12 @@ def test_a_worker_takes_only_the_models_it_knows(make: Make, idle_database: Data
 
 
 def test_a_worker_claims_only_of_lanes_that_have_due_jobs(
-    alone: None, make: Make, idle_database: Database, tenant: str, model: str, monkeypatch: pytest.MonkeyPatch
+    alone: None,
+    make: Make,
+    idle_database: Database,
+    tenant: str,
+    model: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Whether they have is one question for all lanes, of clients for one tenant and of clients for all of them."""
     embedder = HashEmbedder(name=model)
@@ -185,7 +196,9 @@ def test_flush_is_told_by_the_worker_of_its_process_and_asks_the_server_rarely(
         assert memory.flush(timeout=60)
         assert memory.stats().vectors == 300
     assert time.monotonic() - begun < 30, "it waited for its own next look"
-    assert looks <= 6  # one at first, and one each time that a thread of the worker has nothing more to do
+    assert (
+        looks <= 6
+    )  # one at first, and one each time that a thread of the worker has nothing more to do
 
 
 def test_a_worker_that_is_to_end_leaves_a_model_that_works_in_parts_and_gives_its_jobs_back(
@@ -237,16 +250,22 @@ def test_hiding_and_embedding_at_once_never_leaves_a_vector_in_sight(make: Make)
         for number in range(25):
             memory.remember(f"value {number}", key="k")
         memory.flush()
-        assert [hit.content for hit in memory.recall("value", mode="vector", limit=50)] == ["value 24"]
+        assert [hit.content for hit in memory.recall("value", mode="vector", limit=50)] == [
+            "value 24"
+        ]
 
 
-def test_words_are_counted_again_after_growth(make: Make, idle_database: Database, tenant: str, model: str) -> None:
+def test_words_are_counted_again_after_growth(
+    make: Make, idle_database: Database, tenant: str, model: str
+) -> None:
     with make(embedder=HashEmbedder(name=model), settings=IDLE) as memory:
         memory.remember_many([{"content": f"penguin number {n}"} for n in range(600)])
         assert memory.flush(timeout=60)
         with idle_database.transaction(tenant) as connection:
             row = connection.execute("select documents from lexicon").fetchone()
-            terms = connection.execute("select documents from lexeme_counts where lexeme = 'penguin'").fetchone()
+            terms = connection.execute(
+                "select documents from lexeme_counts where lexeme = 'penguin'"
+            ).fetchone()
         assert row == {"documents": 600}
         assert terms == {"documents": 600}
 
@@ -256,7 +275,10 @@ class Huge(HashEmbedder):
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         rows = super().embed_documents(texts)
-        return [[1e6 * x for x in row] if "poison" in text else row for text, row in zip(texts, rows, strict=True)]
+        return [
+            [1e6 * x for x in row] if "poison" in text else row
+            for text, row in zip(texts, rows, strict=True)
+        ]
 
 
 def park_all(worker: Worker, database: Database, tenant: str) -> None:
@@ -300,7 +322,12 @@ def test_storage_that_refuses_vectors_costs_tries_until_the_jobs_are_parked(
 
 
 def test_a_count_that_fails_leaves_the_rest_of_the_batch_to_be_done(
-    alone: None, make: Make, idle_database: Database, tenant: str, model: str, monkeypatch: pytest.MonkeyPatch
+    alone: None,
+    make: Make,
+    idle_database: Database,
+    tenant: str,
+    model: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def fail(_: object) -> None:
         raise RuntimeError("no count today")
@@ -315,10 +342,16 @@ def test_a_count_that_fails_leaves_the_rest_of_the_batch_to_be_done(
         assert memory.stats().vectors == 1
         with idle_database.transaction(tenant) as connection:
             row = connection.execute("select attempts, claimed_until, error from jobs").fetchone()
-        assert row == {"attempts": 1, "claimed_until": None, "error": "RuntimeError: no count today"}
+        assert row == {
+            "attempts": 1,
+            "claimed_until": None,
+            "error": "RuntimeError: no count today",
+        }
 
 
-def test_the_thread_outlives_any_error(make: Make, model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_thread_outlives_any_error(
+    make: Make, model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("htm_core.jobs.worker.IDLE_SECONDS", 0.05)
     failed = threading.Event()
     claim = jobs.claim
@@ -336,7 +369,9 @@ def test_the_thread_outlives_any_error(make: Make, model: str, monkeypatch: pyte
         assert memory.flush(timeout=60)
 
 
-def test_flush_works_after_a_shutdown_and_ends_when_nobody_here_knows_the_model(make: Make, model: str) -> None:
+def test_flush_works_after_a_shutdown_and_ends_when_nobody_here_knows_the_model(
+    make: Make, model: str
+) -> None:
     memory = make(embedder=HashEmbedder(name=model), settings=IDLE)
     memory.remember("before")
     memory._runtime.worker.stop()
@@ -346,7 +381,9 @@ def test_flush_works_after_a_shutdown_and_ends_when_nobody_here_knows_the_model(
     assert not memory.flush()
 
 
-def test_jobs_of_another_tenant_are_out_of_reach(make: Make, idle_database: Database, tenant: str, model: str) -> None:
+def test_jobs_of_another_tenant_are_out_of_reach(
+    make: Make, idle_database: Database, tenant: str, model: str
+) -> None:
     embedder = HashEmbedder(name=model)
     with make(embedder=embedder, settings=IDLE) as memory:
         memory.remember("mine")
@@ -370,7 +407,9 @@ def test_what_a_process_stores_with_the_old_model_is_embedded_by_the_new_one(
     reembed(idle_database, tenant=tenant, embedder=resolve(new))
     stale.remember("after the change")
     with idle_database.transaction(tenant) as connection:
-        late = connection.execute("update jobs set model = %s returning id", [resolve(old).name]).fetchall()
+        late = connection.execute(
+            "update jobs set model = %s returning id", [resolve(old).name]
+        ).fetchall()
     assert len(late) == 1
     worker_for(idle_database, old).drain()
     with pytest.raises(DimensionMismatch), idle_database.transaction(tenant) as connection:
@@ -389,7 +428,9 @@ def test_a_worker_counts_what_other_processes_added(
         for start in range(0, 600, 300):
             memory.remember_many([{"content": f"otter number {start + n}"} for n in range(300)])
         with idle_database.transaction(tenant) as connection:
-            connection.execute("delete from jobs where kind = 'count'")  # as if each process had added only a few
+            connection.execute(
+                "delete from jobs where kind = 'count'"
+            )  # as if each process had added only a few
         counted = None
         for _ in range(500):  # of many tenants a worker looks at some, drawn at random
             worker_for(idle_database, embedder).drain()

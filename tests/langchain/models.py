@@ -32,7 +32,9 @@ class Scripted(GenericFakeChatModel):
         return self
 
 
-def scripted(*answers: str | AIMessage | Exception, then: str = "Noted.", **options: Any) -> Scripted:
+def scripted(
+    *answers: str | AIMessage | Exception, then: str = "Noted.", **options: Any
+) -> Scripted:
     """A model that gives these answers, and afterwards always the same."""
 
     def script() -> Iterable[Any]:

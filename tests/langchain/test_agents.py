@@ -39,7 +39,17 @@ from htm_langchain.messages import decode
 from htm_langchain.tokens import count
 from tests.conftest import Make
 from tests.langchain.models import scripted, texts
-from tests.langchain.test_middleware import FACT, QUESTION, Runs, calls, config, look, runs, said, small_talk
+from tests.langchain.test_middleware import (
+    FACT,
+    QUESTION,
+    Runs,
+    calls,
+    config,
+    look,
+    runs,
+    said,
+    small_talk,
+)
 
 fresh = counting()
 
@@ -62,7 +72,9 @@ def is_valid(request: Sequence[BaseMessage]) -> bool:
 lengths = st.integers(0, 50)
 # A turn: how long the question is, the rounds of tools (how many calls, how long their results), how long the answer is.
 turns = st.lists(
-    st.tuples(lengths, st.lists(st.tuples(st.integers(1, 3), lengths), max_size=2), lengths), min_size=1, max_size=7
+    st.tuples(lengths, st.lists(st.tuples(st.integers(1, 3), lengths), max_size=2), lengths),
+    min_size=1,
+    max_size=7,
 )
 
 
@@ -71,7 +83,11 @@ def script(turn: tuple[int, list[tuple[int, int]], int]) -> list[AIMessage]:
     _, rounds, answer = turn
     asked = [
         AIMessage(
-            "", tool_calls=[{"name": "read", "args": {"words": words}, "id": f"c{next(fresh)}"} for _ in range(many)]
+            "",
+            tool_calls=[
+                {"name": "read", "args": {"words": words}, "id": f"c{next(fresh)}"}
+                for _ in range(many)
+            ],
         )
         for many, words in rounds
     ]
@@ -115,7 +131,13 @@ def test_whatever_is_said_the_request_is_valid_and_within_budget_and_all_of_it_i
 
 def cut_off(id: int) -> AIMessage:
     """A call whose arguments nobody can read."""
-    call: Any = {"name": "look", "args": "{", "id": f"x{id}", "error": "cut off", "type": "invalid_tool_call"}
+    call: Any = {
+        "name": "look",
+        "args": "{",
+        "id": f"x{id}",
+        "error": "cut off",
+        "type": "invalid_tool_call",
+    }
     return AIMessage("", invalid_tool_calls=[call])
 
 
@@ -138,12 +160,19 @@ odd = st.lists(
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(history=odd, budget=st.integers(200, 600))
-def test_a_history_that_no_model_accepts_is_mended_in_the_request(make: Make, history: list[Any], budget: int) -> None:
+def test_a_history_that_no_model_accepts_is_mended_in_the_request(
+    make: Make, history: list[Any], budget: int
+) -> None:
     """Orphaned results, unanswered and unreadable calls, answers twice, an assistant who speaks first."""
     model = scripted()
-    agent = create_agent(model, [look], middleware=[HTMMemoryMiddleware(make(), budget=budget, recall_limit=0)])
+    agent = create_agent(
+        model, [look], middleware=[HTMMemoryMiddleware(make(), budget=budget, recall_limit=0)]
+    )
     question = HumanMessage("So?", id=f"q{next(fresh)}")
-    agent.invoke({"messages": [*(each.model_copy() for each in history), question]}, config(f"t{next(fresh)}"))
+    agent.invoke(
+        {"messages": [*(each.model_copy() for each in history), question]},
+        config(f"t{next(fresh)}"),
+    )
     assert is_valid(model.seen[0])
     assert model.seen[0][-1].id == question.id
 
@@ -157,12 +186,22 @@ def long_talk(turns: int = 200) -> list[BaseMessage]:
 
 @pytest.mark.parametrize(
     ("colour", "saver"),
-    [("invoke", True), ("invoke", False), ("ainvoke", True), ("stream", False), ("astream_events", True)],
+    [
+        ("invoke", True),
+        ("invoke", False),
+        ("ainvoke", True),
+        ("stream", False),
+        ("astream_events", True),
+    ],
 )
-def test_a_fact_of_two_hundred_turns_ago_is_in_the_request_that_needs_it(make: Make, colour: str, saver: bool) -> None:
+def test_a_fact_of_two_hundred_turns_ago_is_in_the_request_that_needs_it(
+    make: Make, colour: str, saver: bool
+) -> None:
     model = scripted()
     agent = create_agent(
-        model, middleware=[HTMMemoryMiddleware(make(), budget=600)], checkpointer=InMemorySaver() if saver else None
+        model,
+        middleware=[HTMMemoryMiddleware(make(), budget=600)],
+        checkpointer=InMemorySaver() if saver else None,
     )
     run = runs(agent, colour)
     run({"messages": [*long_talk(), HumanMessage("Shall we?")]}, config())
@@ -183,7 +222,9 @@ def conversation_texts(request: Sequence[BaseMessage]) -> list[str]:
     for message in request:
         if split_blocks(str(message.text))[0]:
             break
-        stable.append(json.dumps([message.type, message.content, getattr(message, "tool_calls", None)]))
+        stable.append(
+            json.dumps([message.type, message.content, getattr(message, "tool_calls", None)])
+        )
     return stable
 
 
@@ -215,10 +256,20 @@ def test_two_users_with_two_threads_each_never_meet(make: Make) -> None:
             seen[str(messages[-1].text)] = messages
         return AIMessage("Noted.")
 
-    object.__setattr__(model, "_generate", lambda messages, *rest, **more: _result(answer(messages)))
-    agent = create_agent(model, middleware=[HTMMemoryMiddleware(make(), min_score=0.0)], checkpointer=InMemorySaver())
-    secrets = {(user, thread): f"{user}-{thread}-secret" for user in ("ann", "bob") for thread in ("t1", "t2")}
-    saver = {key: f"{key[0]}:{key[1]}" for key in secrets}  # a checkpointer's threads are nobody's in particular
+    object.__setattr__(
+        model, "_generate", lambda messages, *rest, **more: _result(answer(messages))
+    )
+    agent = create_agent(
+        model, middleware=[HTMMemoryMiddleware(make(), min_score=0.0)], checkpointer=InMemorySaver()
+    )
+    secrets = {
+        (user, thread): f"{user}-{thread}-secret"
+        for user in ("ann", "bob")
+        for thread in ("t1", "t2")
+    }
+    saver = {
+        key: f"{key[0]}:{key[1]}" for key in secrets
+    }  # a checkpointer's threads are nobody's in particular
 
     def tell(key: tuple[str, str]) -> None:
         agent.invoke(said(f"My word is {secrets[key]}."), config(saver[key], key[0]))
@@ -230,12 +281,19 @@ def test_two_users_with_two_threads_each_never_meet(make: Make) -> None:
         list(pool.map(tell, secrets))
         list(pool.map(lambda key: ask(key, saver[key]), secrets))
         list(pool.map(lambda user: ask((user, ""), f"{user}:new"), ("ann", "bob")))
-    asked = {question: " ".join(texts(request)) for question, request in seen.items() if "What is my word" in question}
+    asked = {
+        question: " ".join(texts(request))
+        for question, request in seen.items()
+        if "What is my word" in question
+    }
     assert len(asked) == 6
     for question, shown in asked.items():
         user, other = ("ann", "bob") if "(ann" in question else ("bob", "ann")
         assert f"{other}-" not in shown
-        assert {each for each in secrets.values() if each in shown} == {f"{user}-t1-secret", f"{user}-t2-secret"}
+        assert {each for each in secrets.values() if each in shown} == {
+            f"{user}-t1-secret",
+            f"{user}-t2-secret",
+        }
 
 
 def _result(message: AIMessage) -> Any:
@@ -274,14 +332,18 @@ def test_a_user_may_not_be_named_like_a_session_without_a_user(make: Make) -> No
 def with_helper(make: Make, *, subagents: bool) -> tuple[Any, Any, Any]:
     """An agent whose tool is another agent, both with the same memory."""
     inner = scripted("Peanuts, says the book.")
-    helper = create_agent(inner, middleware=[HTMMemoryMiddleware(make(), subagents=subagents)], name="helper")
+    helper = create_agent(
+        inner, middleware=[HTMMemoryMiddleware(make(), subagents=subagents)], name="helper"
+    )
 
     @tool
     def research(question: str) -> str:
         """Have something looked up."""
         return str(helper.invoke({"messages": [HumanMessage(question)]})["messages"][-1].text)
 
-    call = AIMessage("", tool_calls=[{"name": "research", "args": {"question": QUESTION}, "id": "c1"}])
+    call = AIMessage(
+        "", tool_calls=[{"name": "research", "args": {"question": QUESTION}, "id": "c1"}]
+    )
     outer = scripted("Hello.", call, "It is peanuts.")
     return create_agent(outer, [research], middleware=[HTMMemoryMiddleware(make())]), outer, inner
 
@@ -316,7 +378,10 @@ def test_an_agent_that_is_a_node_of_a_graph_is_no_subagent(make: Make) -> None:
     graph.add_node("agent", create_agent(scripted(), middleware=[HTMMemoryMiddleware(make())]))
     graph.add_edge(START, "agent")
     graph.compile().invoke(said("hello"), config())  # type: ignore[arg-type]
-    assert [mention.content for mention in make(user="ann").timeline(session="t1")] == ["hello", "Noted."]
+    assert [mention.content for mention in make(user="ann").timeline(session="t1")] == [
+        "hello",
+        "Noted.",
+    ]
 
 
 # -- tools --------------------------------------------------------------------------------------------------------------
@@ -327,12 +392,16 @@ def asks(name: str, **args: Any) -> AIMessage:
 
 
 @pytest.mark.parametrize("colour", ["invoke", "ainvoke"])
-def test_a_model_remembers_and_recalls_by_itself_for_its_user_alone(make: Make, colour: str) -> None:
+def test_a_model_remembers_and_recalls_by_itself_for_its_user_alone(
+    make: Make, colour: str
+) -> None:
     model = scripted(
         asks("remember", content="Ann's locker is 17."), "Kept.", asks("recall", query="locker"), "17.",
         asks("recall", query="locker"), "No idea.", asks("recall", query="locker"), "None.",
     )  # fmt: skip
-    middleware = HTMMemoryMiddleware(make(), recall_limit=0, restore=False, tools=("recall", "remember"))
+    middleware = HTMMemoryMiddleware(
+        make(), recall_limit=0, restore=False, tools=("recall", "remember")
+    )
     agent = create_agent(model, middleware=[middleware])
     results = [
         str(runs(agent, colour)(said(text), config(thread, user))["messages"][-2].content)
@@ -341,28 +410,42 @@ def test_a_model_remembers_and_recalls_by_itself_for_its_user_alone(make: Make, 
         ]
     ]  # fmt: skip
     assert "Ann's locker is 17." in results[1]
-    assert not any("locker is" in result for result in results[2:])  # the digits may be those of a fence
+    assert not any(
+        "locker is" in result for result in results[2:]
+    )  # the digits may be those of a fence
 
 
 def test_a_model_sees_no_argument_that_says_whose_memory_it_is(make: Make) -> None:
     middleware = HTMMemoryMiddleware(make(), tools=("recall", "remember", "forget"))
     assert [each.name for each in middleware.tools] == ["recall", "remember", "forget"]
     conversation_texts = {
-        name for each in middleware.tools for name in each.tool_call_schema.model_json_schema()["properties"]
+        name
+        for each in middleware.tools
+        for name in each.tool_call_schema.model_json_schema()["properties"]
     }  # type: ignore[union-attr]
-    assert conversation_texts.isdisjoint({"runtime", "user", "user_id", "session", "scope", "tenant", "config"})
+    assert conversation_texts.isdisjoint(
+        {"runtime", "user", "user_id", "session", "scope", "tenant", "config"}
+    )
 
 
 def test_the_tools_follow_the_middlewares_user_and_session(make: Make) -> None:
     model = scripted(asks("remember", content="The gate code is 4711."), "Kept.")
-    middleware = HTMMemoryMiddleware(make(), user=lambda runtime: "cleo", session="desk", tools=["remember"])
+    middleware = HTMMemoryMiddleware(
+        make(), user=lambda runtime: "cleo", session="desk", tools=["remember"]
+    )
     create_agent(model, middleware=[middleware]).invoke(said("Keep it!"), config("t1", "ann"))
-    assert "The gate code is 4711." in [mention.content for mention in make(user="cleo").timeline(session="desk")]
+    assert "The gate code is 4711." in [
+        mention.content for mention in make(user="cleo").timeline(session="desk")
+    ]
     assert make(user="ann").timeline() == []
 
 
 def test_a_run_without_a_thread_and_a_user_has_tools_of_its_own_session(make: Make) -> None:
-    script = [asks("remember", content="The gate code is 4711."), asks("recall", query="gate code"), "Done."]
+    script = [
+        asks("remember", content="The gate code is 4711."),
+        asks("recall", query="gate code"),
+        "Done.",
+    ]
     agent = create_agent(
         scripted(*script, asks("recall", query="gate code")),
         middleware=[HTMMemoryMiddleware(make(), recall_limit=0, tools=("recall", "remember"))],
@@ -374,7 +457,9 @@ def test_a_run_without_a_thread_and_a_user_has_tools_of_its_own_session(make: Ma
 
 
 @pytest.mark.parametrize(
-    "tools", [("erase",), ("recall", "recall"), (create_agent,)], ids=["unknown", "twice", "no-name"]
+    "tools",
+    [("erase",), ("recall", "recall"), (create_agent,)],
+    ids=["unknown", "twice", "no-name"],
 )
 def test_tools_that_it_does_not_have_are_refused(make: Make, tools: Any) -> None:
     with pytest.raises(InvalidInput, match="tools"):
@@ -419,7 +504,9 @@ def test_nothing_blocks_the_event_loop(make: Make, monkeypatch: pytest.MonkeyPat
     async def everything() -> None:
         agent = create_agent(scripted(), middleware=[HTMMemoryMiddleware(make())])
         await agent.ainvoke(said(QUESTION), config())
-        chain = with_memory(RunnableLambda(lambda given: AIMessage("Noted.")), make(user="ann"), session="t2")
+        chain = with_memory(
+            RunnableLambda(lambda given: AIMessage("Noted.")), make(user="ann"), session="t2"
+        )
         await chain.ainvoke(QUESTION)
         _ = [each async for each in chain.astream(QUESTION)]
         history = HTMChatMessageHistory("t2", make(user="ann"), recall=True)
@@ -428,10 +515,18 @@ def test_nothing_blocks_the_event_loop(make: Make, monkeypatch: pytest.MonkeyPat
         await history.aclear(erase=True)
         store = HTMStore(memory=make())
         await store.aput(("users", "ann"), "1", {"text": "hens"})
-        assert len(await store.asearch(("users",), query="hens")) == len(await store.alist_namespaces()) == 1
+        assert (
+            len(await store.asearch(("users",), query="hens"))
+            == len(await store.alist_namespaces())
+            == 1
+        )
         documents = HTMVectorStore(memory=make())
         await documents.aadd_texts(["word"], ids=["x"])
-        assert len(await documents.asimilarity_search("word")) == len(await documents.aget_by_ids(["x"])) == 1
+        assert (
+            len(await documents.asimilarity_search("word"))
+            == len(await documents.aget_by_ids(["x"]))
+            == 1
+        )
         assert len(await documents.amax_marginal_relevance_search("word")) == 1
         await documents.adelete(["x"])
         assert FACT in str(await HTMRetriever(memory=make(user="ann")).ainvoke(QUESTION))

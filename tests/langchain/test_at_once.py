@@ -26,7 +26,9 @@ class Echo(Scripted):
         question = split_blocks(str(messages[-1].text))[1]
         return ChatResult(generations=[ChatGeneration(message=AIMessage(f"re: {question}"))])
 
-    async def _agenerate(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> ChatResult:
+    async def _agenerate(
+        self, messages: list[BaseMessage], *args: Any, **kwargs: Any
+    ) -> ChatResult:
         await asyncio.sleep(0.2)
         return self._generate(messages)
 
@@ -40,12 +42,18 @@ def at_once_apart(agents: list[Any], colour: str, inputs: list[BaseMessage]) -> 
     """Run each agent for its input, all at the same time."""
     if colour == "threads":
         with ThreadPoolExecutor(len(inputs)) as threads:
-            list(threads.map(lambda run, each: run.invoke({"messages": [each]}, config()), agents, inputs))
+            list(
+                threads.map(
+                    lambda run, each: run.invoke({"messages": [each]}, config()), agents, inputs
+                )
+            )
         return
 
     async def runs() -> None:
         pairs = zip(agents, inputs, strict=True)
-        await asyncio.gather(*(agent.ainvoke({"messages": [each]}, config()) for agent, each in pairs))
+        await asyncio.gather(
+            *(agent.ainvoke({"messages": [each]}, config()) for agent, each in pairs)
+        )
 
     asyncio.run(runs())
 
@@ -57,7 +65,9 @@ def log_of(make: Make) -> list[str]:
 @pytest.mark.parametrize("colour", ["threads", "tasks"])
 @pytest.mark.parametrize("runs", [2, 4])
 @pytest.mark.parametrize("saver", [True, False], ids=["checkpointer", "no checkpointer"])
-def test_no_answer_comes_before_its_question(make: Make, saver: bool, runs: int, colour: str) -> None:
+def test_no_answer_comes_before_its_question(
+    make: Make, saver: bool, runs: int, colour: str
+) -> None:
     agent: Any = create_agent(
         Echo(messages=iter([])),
         middleware=[HTMMemoryMiddleware(make())],
@@ -86,7 +96,9 @@ def test_a_thread_that_begins_with_four_runs_at_once_has_each_message_once_and_i
     kept = InMemorySaver() if saver else None
 
     def new() -> Any:
-        return create_agent(Echo(messages=iter([])), middleware=[HTMMemoryMiddleware(make())], checkpointer=kept)
+        return create_agent(
+            Echo(messages=iter([])), middleware=[HTMMemoryMiddleware(make())], checkpointer=kept
+        )
 
     agent: Any = new()
     agents = [new() for _ in range(4)] if apart else [agent] * 4

@@ -43,7 +43,11 @@ def test_embeddings_are_cached_for_every_process(make: Make) -> None:
     model = Counting()
     for _ in range(2):
         cached = CacheBackedEmbeddings.from_bytes_store(
-            model, HTMByteStore(memory=make()), namespace="m1", key_encoder="sha256", query_embedding_cache=True
+            model,
+            HTMByteStore(memory=make()),
+            namespace="m1",
+            key_encoder="sha256",
+            query_embedding_cache=True,
         )
         assert cached.embed_documents(["tea", "coffee"]) == [[3.0, 1 / 3], [6.0, 1 / 3]]
         assert asyncio.run(cached.aembed_query("Which?")) == [6.0, 1 / 3]
@@ -74,16 +78,22 @@ def test_a_multi_vector_retriever_reads_what_another_one_has_put(make: Make) -> 
     def retriever() -> MultiVectorRetriever:
         memory = make()
         return MultiVectorRetriever(
-            vectorstore=HTMVectorStore(memory=memory), byte_store=HTMByteStore(memory=memory), id_key="whole"
+            vectorstore=HTMVectorStore(memory=memory),
+            byte_store=HTMByteStore(memory=memory),
+            id_key="whole",
         )
 
     first = retriever()
     first.docstore.mset([("book", Document("All of the book."))])
-    first.vectorstore.add_documents([Document("A summary about ships.", metadata={"whole": "book"})])
+    first.vectorstore.add_documents(
+        [Document("A summary about ships.", metadata={"whole": "book"})]
+    )
     assert [each.page_content for each in retriever().invoke("ships")] == ["All of the book."]
 
 
-def test_keys_are_read_by_pages_and_by_prefix(store: HTMByteStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_keys_are_read_by_pages_and_by_prefix(
+    store: HTMByteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(byte_store, "PAGE", 3)
     keys = [f"{kind}%_{number}" for kind in ("ä", "a", "b") for number in range(4)]
     store.mset([(key, b"x" * 100) for key in keys])
@@ -97,11 +107,18 @@ def test_keys_are_read_by_pages_and_by_prefix(store: HTMByteStore, monkeypatch: 
     assert list(store.yield_keys(prefix="none")) == []
 
 
-def test_long_values_are_kept_and_their_parts_are_no_keys(store: HTMByteStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_values_are_kept_and_their_parts_are_no_keys(
+    store: HTMByteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(payloads, "PART_BYTES", 100)
     values = {"long": bytes(range(256)), "short": b"x"}
     store.mset(list(values.items()))
-    assert store.mget(["long", "none", "short", "long"]) == [values["long"], None, b"x", values["long"]]
+    assert store.mget(["long", "none", "short", "long"]) == [
+        values["long"],
+        None,
+        b"x",
+        values["long"],
+    ]
     assert sorted(store.yield_keys()) == ["long", "short"]
     store.mdelete(["long", "none"])
     assert store.mget(["long"]) == [None]
@@ -118,9 +135,14 @@ def test_what_is_no_bytes_is_refused_and_nothing_is_stored(store: HTMByteStore) 
     assert list(store.yield_keys()) == []
 
 
-def test_stores_of_other_names_and_tenants_are_apart_and_no_memories(store: HTMByteStore, make: Make) -> None:
+def test_stores_of_other_names_and_tenants_are_apart_and_no_memories(
+    store: HTMByteStore, make: Make
+) -> None:
     store.mset([("harbour", b"The harbour opens at six.")])
-    for other in (HTMByteStore(memory=store.memory, namespace="other"), HTMByteStore(memory=make(tenant="t-bytes"))):
+    for other in (
+        HTMByteStore(memory=store.memory, namespace="other"),
+        HTMByteStore(memory=make(tenant="t-bytes")),
+    ):
         assert other.mget(["harbour"]) == [None]
         other.mdelete(["harbour"])
     assert store.mget(["harbour"]) == [b"The harbour opens at six."]

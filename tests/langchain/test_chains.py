@@ -63,14 +63,21 @@ COLOURS = ["invoke", "ainvoke", "stream", "astream", "batch", "abatch"]
 
 
 @pytest.mark.parametrize("colour", COLOURS)
-def test_a_prompt_has_its_history_and_what_is_recalled_for_this_very_question(make: Make, colour: str) -> None:
+def test_a_prompt_has_its_history_and_what_is_recalled_for_this_very_question(
+    make: Make, colour: str
+) -> None:
     model = scripted("Hello Ann.", "Peanuts, I fear.")
     chain = with_memory(PROMPT | model | StrOutputParser(), make())
     make(user="ann").remember(FACT, session="long ago")
     call(chain, colour, {"question": "I am Ann."}, config())
     assert call(chain, colour, {"question": QUESTION}, config()) == "Peanuts, I fear."
     system, first, answer, note, understood, question = model.seen[-1]
-    assert texts([system, first, answer, question]) == ["Be brief.", "I am Ann.", "Hello Ann.", QUESTION]
+    assert texts([system, first, answer, question]) == [
+        "Be brief.",
+        "I am Ann.",
+        "Hello Ann.",
+        QUESTION,
+    ]
     assert (note.type, understood.type, understood.text) == ("human", "ai", "Understood.")
     assert is_memory_block(str(note.text))
     assert WARNING in str(note.text)
@@ -100,15 +107,27 @@ def test_without_a_mapping_the_history_stands_before_the_input(make: Make, given
 
 def test_the_keys_say_where_things_stand(make: Make) -> None:
     model = scripted()
-    prompt = ChatPromptTemplate.from_messages([MessagesPlaceholder("past"), ("human", "{q} ({lang})")])
+    prompt = ChatPromptTemplate.from_messages(
+        [MessagesPlaceholder("past"), ("human", "{q} ({lang})")]
+    )
     answered = (prompt | model).pipe(lambda answer: {"reply": answer, "n": 1})
     chain = with_memory(
-        answered, make(user="ann"), input_key="q", history_key="past", output_key="reply", session=lambda config: "s"
+        answered,
+        make(user="ann"),
+        input_key="q",
+        history_key="past",
+        output_key="reply",
+        session=lambda config: "s",
     )
     for question in ("one", "two"):
         assert chain.invoke({"q": question, "lang": "en"})["n"] == 1
     assert texts(model.seen[-1]) == ["one", "Noted.", "two (en)"]
-    assert [each.content for each in make(user="ann").timeline(session="s")] == ["one", "Noted.", "two", "Noted."]
+    assert [each.content for each in make(user="ann").timeline(session="s")] == [
+        "one",
+        "Noted.",
+        "two",
+        "Noted.",
+    ]
     merged = with_memory(RunnableLambda(lambda given: model.invoke(given["messages"])), make(user="ann"), history_key=None,
                          session="s")  # fmt: skip
     merged.invoke({"messages": [HumanMessage("three")]})
@@ -168,7 +187,9 @@ def test_of_a_stream_that_breaks_the_question_is_kept_and_the_answer_so_far_is_m
     with pytest.raises(ConnectionError, match="went away"):
         call(chain, colour, "Tell me a story.", None)
     kept = make(user="ann").timeline(session="s")
-    assert [mention.content for mention in kept] == ["Tell me a story."] + ["part 0 part 1 "] * bool(pieces)
+    assert [mention.content for mention in kept] == ["Tell me a story."] + [
+        "part 0 part 1 "
+    ] * bool(pieces)
     assert kept[0].metadata == {}
     if pieces:
         assert kept[1].metadata == {"interrupted": True}
@@ -197,7 +218,9 @@ def test_a_cancelled_answer_keeps_the_question(make: Make) -> None:
         return "never"
 
     async def cancelled() -> None:
-        task = asyncio.create_task(with_memory(RunnableLambda(slow), make(user="ann"), session="s").ainvoke("Hurry!"))
+        task = asyncio.create_task(
+            with_memory(RunnableLambda(slow), make(user="ann"), session="s").ainvoke("Hurry!")
+        )
         while not await make(user="ann").aio.timeline(session="s"):
             await asyncio.sleep(0.01)
         task.cancel()
@@ -226,7 +249,9 @@ def test_an_unreachable_database_stops_no_chain(caplog: pytest.LogCaptureFixture
     assert any("the database does not answer" in record.message for record in caplog.records)
 
 
-def test_a_question_that_could_not_be_kept_is_kept_with_its_answer(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_question_that_could_not_be_kept_is_kept_with_its_answer(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
     real, failures = Log.append, [StorageError("down")]
 
     def append(log: Log, messages: Any, **more: Any) -> Any:
@@ -236,7 +261,10 @@ def test_a_question_that_could_not_be_kept_is_kept_with_its_answer(make: Make, m
 
     monkeypatch.setattr(Log, "append", append)
     with_memory(scripted("fine"), make(user="ann"), session="s").invoke("hello")
-    assert [mention.content for mention in make(user="ann").timeline(session="s")] == ["hello", "fine"]
+    assert [mention.content for mention in make(user="ann").timeline(session="s")] == [
+        "hello",
+        "fine",
+    ]
 
 
 def test_users_and_sessions_of_one_chain_stay_apart(make: Make) -> None:
@@ -269,7 +297,9 @@ def test_a_batch_keeps_each_session_its_own(make: Make) -> None:
         assert [mention.content for mention in kept] == [f"message {n}", "Noted."]
 
 
-def test_a_call_without_a_session_is_one_of_its_own_and_says_so(make: Make, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_call_without_a_session_is_one_of_its_own_and_says_so(
+    make: Make, caplog: pytest.LogCaptureFixture
+) -> None:
     chain = with_memory(scripted(), make())
     with caplog.at_level(logging.WARNING, "htm"):
         chain.invoke("hello")
@@ -297,7 +327,12 @@ class Names(BaseTracer):
 @pytest.mark.parametrize("colour", ["invoke", "ainvoke", "stream", "astream"])
 def test_recall_and_keeping_are_runs_within_the_chains(make: Make, colour: str) -> None:
     trace = Names()
-    call(with_memory(scripted("one two"), make(user="ann"), session="s"), colour, "hello", {"callbacks": [trace]})
+    call(
+        with_memory(scripted("one two"), make(user="ann"), session="s"),
+        colour,
+        "hello",
+        {"callbacks": [trace]},
+    )
     assert "/ChainWithMemory/htm_recall" in trace.paths
     assert trace.paths.count("/ChainWithMemory/htm_persist") == 2
     assert "/ChainWithMemory/Scripted" in trace.paths
@@ -337,7 +372,9 @@ from htm_langchain import with_memory
 from langchain_core.language_models import GenericFakeChatModel
 with_memory(GenericFakeChatModel(messages=iter([])), Memory("atlas", url="postgresql://nowhere.invalid/x"))
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=120
+    )
     assert done.returncode == 0, done.stderr
 
 

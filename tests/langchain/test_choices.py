@@ -59,8 +59,12 @@ def calls_vault() -> AIMessage:
 
 def tell(memory: Memory) -> None:
     """What three projects say of their ports."""
-    memory.remember("The port of atlas is 8080.", tags=["atlas", "net:port"], metadata={"project": "atlas"})
-    memory.remember("The port of borea is 9090.", tags=["borea", "net:port"], metadata={"project": "borea"})
+    memory.remember(
+        "The port of atlas is 8080.", tags=["atlas", "net:port"], metadata={"project": "atlas"}
+    )
+    memory.remember(
+        "The port of borea is 9090.", tags=["borea", "net:port"], metadata={"project": "borea"}
+    )
     memory.remember("The port of cirrus was 7070.", tags=["cirrus"], metadata={"project": "cirrus"})
     assert memory.flush()
 
@@ -69,12 +73,18 @@ def tell(memory: Memory) -> None:
 
 
 @pytest.mark.parametrize(
-    "keep", [("user", "assistant"), lambda message: message.type != "tool"], ids=["roles", "callable"]
+    "keep",
+    [("user", "assistant"), lambda message: message.type != "tool"],
+    ids=["roles", "callable"],
 )
-def test_a_tools_result_that_is_not_kept_is_recalled_in_no_other_thread(make: Make, keep: Any) -> None:
+def test_a_tools_result_that_is_not_kept_is_recalled_in_no_other_thread(
+    make: Make, keep: Any
+) -> None:
     model = scripted(calls_vault(), "I have read it.")
     memory = HTMMemoryMiddleware(make(), keep=keep, min_score=0.0, tools=["recall"])
-    agent = create_agent(model, tools=[read_vault], middleware=[memory], checkpointer=InMemorySaver())
+    agent = create_agent(
+        model, tools=[read_vault], middleware=[memory], checkpointer=InMemorySaver()
+    )
     agent.invoke(said("Read the vault, please."), config("t1"))
     assert SECRET in texts(model.seen[-1])  # the turn itself has it
     agent.invoke(said("And now?"), config("t1"))
@@ -83,14 +93,20 @@ def test_a_tools_result_that_is_not_kept_is_recalled_in_no_other_thread(make: Ma
     assert ann.flush()
     agent.invoke(said(QUESTION), config("t2"))
     assert "zebra" not in "".join(texts(model.seen[-1]))
-    assert [hit.content for hit in ann.recall("zebra key", hold=False) if "zebra" in hit.content] == []
-    assert sum(SECRET in str(each.payload) for each in ann.timeline(session="t1")) == 1  # the log has it, exactly
+    assert [
+        hit.content for hit in ann.recall("zebra key", hold=False) if "zebra" in hit.content
+    ] == []
+    assert (
+        sum(SECRET in str(each.payload) for each in ann.timeline(session="t1")) == 1
+    )  # the log has it, exactly
 
 
 def test_what_a_tool_has_said_is_marked_as_its_words(make: Make) -> None:
     model = scripted(calls_vault(), "I have read it.")
     memory = HTMMemoryMiddleware(make(), min_score=0.0)
-    agent = create_agent(model, tools=[read_vault], middleware=[memory], checkpointer=InMemorySaver())
+    agent = create_agent(
+        model, tools=[read_vault], middleware=[memory], checkpointer=InMemorySaver()
+    )
     agent.invoke(said("Read the vault, please."), config("t1"))
     assert make(user="ann").flush()
     agent.invoke(said(QUESTION), config("t2"))
@@ -162,10 +178,14 @@ class Context:
     ],
     ids=["where", "tags", "timeframe", "limit", "both", "nothing"],
 )
-def test_a_run_of_an_agent_narrows_what_is_recalled(make: Make, choice: dict[str, Any], expected: set[str]) -> None:
+def test_a_run_of_an_agent_narrows_what_is_recalled(
+    make: Make, choice: dict[str, Any], expected: set[str]
+) -> None:
     tell(make(user="ann"))
     model = scripted()
-    agent = create_agent(model, middleware=[HTMMemoryMiddleware(make(), min_score=0.0)], context_schema=Context)
+    agent = create_agent(
+        model, middleware=[HTMMemoryMiddleware(make(), min_score=0.0)], context_schema=Context
+    )
 
     def ports() -> set[str]:
         return {port for port in ("8080", "9090", "7070") if port in recalled(model)}
@@ -175,14 +195,20 @@ def test_a_run_of_an_agent_narrows_what_is_recalled(make: Make, choice: dict[str
     asyncio.run(agent.ainvoke(said("Which port?"), config("t2"), context=Context("ann", **choice)))
     assert ports() == expected
     made: Any = {"min_score": 0.0, **choice}
-    create_agent(model, middleware=[HTMMemoryMiddleware(make(), **made)]).invoke(said("Which port?"), config("t3"))
+    create_agent(model, middleware=[HTMMemoryMiddleware(make(), **made)]).invoke(
+        said("Which port?"), config("t3")
+    )
     assert ports() == expected
 
 
 def test_a_run_cannot_widen_what_the_developer_has_narrowed(make: Make) -> None:
     tell(make(user="ann"))
-    model = scripted(AIMessage("", tool_calls=[{"name": "recall", "args": {"query": "port"}, "id": "1"}]))
-    memory = HTMMemoryMiddleware(make(), where={"project": "atlas"}, tools=["recall"], min_score=0.0)
+    model = scripted(
+        AIMessage("", tool_calls=[{"name": "recall", "args": {"query": "port"}, "id": "1"}])
+    )
+    memory = HTMMemoryMiddleware(
+        make(), where={"project": "atlas"}, tools=["recall"], min_score=0.0
+    )
     agent = create_agent(model, middleware=[memory])
     agent.invoke(said("Which port?"), config(where={"project": {"$exists": True}}))
     shown = "".join(texts(model.seen[-1]))
@@ -247,7 +273,9 @@ class Queries(BaseCallbackHandler):
         self.runs.append(kwargs.get("name") or "")
 
 
-def test_a_request_says_whose_each_line_is_where_everybodys_memories_are_recalled(make: Make) -> None:
+def test_a_request_says_whose_each_line_is_where_everybodys_memories_are_recalled(
+    make: Make,
+) -> None:
     model = scripted()
     desk = create_agent(model, middleware=[HTMMemoryMiddleware(make())])
     desk.invoke(said("My new address is Skovvej 31 in Horsens."), config("t1", user="c01"))
@@ -255,8 +283,12 @@ def test_a_request_says_whose_each_line_is_where_everybodys_memories_are_recalle
     staff = create_agent(model, middleware=[HTMMemoryMiddleware(make(), scope="tenant")])
     staff.invoke(said("To which new address do we send it?"), config("t3", user="boss"))
     block = recalled(model)
-    assert [line.partition("]")[0].split(", ")[1] for line in block.splitlines() if "Skovvej" in line] == ["user c01"]
-    assert [line.partition("]")[0].split(", ")[1] for line in block.splitlines() if "Dam 5" in line] == ["user c02"]
+    assert [
+        line.partition("]")[0].split(", ")[1] for line in block.splitlines() if "Skovvej" in line
+    ] == ["user c01"]
+    assert [
+        line.partition("]")[0].split(", ")[1] for line in block.splitlines() if "Dam 5" in line
+    ] == ["user c02"]
 
 
 FOLLOWED_UP = (
@@ -267,12 +299,16 @@ FOLLOWED_UP = (
 
 
 @pytest.mark.parametrize("asynchronous", [False, True])
-def test_a_question_that_leans_on_the_one_before_is_recalled_with_it(make: Make, asynchronous: bool) -> None:
+def test_a_question_that_leans_on_the_one_before_is_recalled_with_it(
+    make: Make, asynchronous: bool
+) -> None:
     with make(user="ann") as own:
         own.remember_many([{"content": text} for text in FOLLOWED_UP])
         assert own.flush()
     model = scripted("In January.")
-    agent = create_agent(model, middleware=[HTMMemoryMiddleware(make(), limit=1)], checkpointer=InMemorySaver())
+    agent = create_agent(
+        model, middleware=[HTMMemoryMiddleware(make(), limit=1)], checkpointer=InMemorySaver()
+    )
     for words in ("When does the rent of the flat rise?", "no, I meant by how much"):
         if asynchronous:
             asyncio.run(agent.ainvoke(said(words), config()))
@@ -305,7 +341,9 @@ def test_a_rewriter_of_ones_own_gets_the_question_as_it_was_said(make: Make) -> 
 
 @pytest.mark.parametrize("colour", ["invoke", "ainvoke"])
 @pytest.mark.parametrize("rewrite", [written, awaited], ids=["plain", "coroutine"])
-def test_a_question_is_rewritten_before_memory_is_asked(make: Make, rewrite: Any, colour: str) -> None:
+def test_a_question_is_rewritten_before_memory_is_asked(
+    make: Make, rewrite: Any, colour: str
+) -> None:
     tell(make(user="ann"))
     model, queries = scripted(), Queries()
     memory = HTMMemoryMiddleware(make(), rewrite=rewrite, min_score=0.0, limit=2)
@@ -359,7 +397,9 @@ def test_rewriting_that_takes_too_long_is_left_out(make: Make) -> None:
         return "never"
 
     model, queries = scripted(), Queries()
-    agent = create_agent(model, middleware=[HTMMemoryMiddleware(make(), rewrite=slow, timeout=2.0, min_score=0.0)])
+    agent = create_agent(
+        model, middleware=[HTMMemoryMiddleware(make(), rewrite=slow, timeout=2.0, min_score=0.0)]
+    )
     asyncio.run(agent.ainvoke(said("Which port has atlas?"), {**config(), "callbacks": [queries]}))
     assert queries.asked == ["Which port has atlas?"]
 
@@ -376,16 +416,25 @@ def other(make: Make, tenant: str) -> Memory:
     return theirs
 
 
-def test_a_run_cannot_choose_a_tenant_by_itself(make: Make, other: Memory, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_run_cannot_choose_a_tenant_by_itself(
+    make: Make, other: Memory, caplog: pytest.LogCaptureFixture
+) -> None:
     model = scripted()
-    agent = create_agent(model, middleware=[HTMMemoryMiddleware(make(), min_score=0.0, tools=["recall"])])
+    agent = create_agent(
+        model, middleware=[HTMMemoryMiddleware(make(), min_score=0.0, tools=["recall"])]
+    )
     with caplog.at_level(logging.WARNING, "htm.langchain"):
         agent.invoke(said("Which pin?"), config(tenant=other.tenant))
         with_memory(model, make(), min_score=0.0).invoke("Which pin?", config(tenant=other.tenant))
     assert "1234" not in "".join(text for request in model.seen for text in texts(request))
     found = HTMRetriever(memory=make()).invoke("pin", config(tenant=other.tenant))
     assert "1234" not in "".join(document.page_content for document in found)
-    assert create_recall_tool(make()).invoke({"query": "pin"}, config(tenant=other.tenant)).count("1234") == 0
+    assert (
+        create_recall_tool(make())
+        .invoke({"query": "pin"}, config(tenant=other.tenant))
+        .count("1234")
+        == 0
+    )
     assert "a run names the tenant" in caplog.text
     assert [each.content for each in other.timeline(limit=9)] == ["The other tenant's pin is 1234."]
 
@@ -393,14 +442,18 @@ def test_a_run_cannot_choose_a_tenant_by_itself(make: Make, other: Memory, caplo
 def test_a_developer_may_allow_tenants_by_a_list_or_a_callable(make: Make, other: Memory) -> None:
     model = scripted()
     for allowed in ([other.tenant], lambda _: other.tenant, other.tenant):
-        agent = create_agent(model, middleware=[HTMMemoryMiddleware(make(), tenant=allowed, min_score=0.0)])
+        agent = create_agent(
+            model, middleware=[HTMMemoryMiddleware(make(), tenant=allowed, min_score=0.0)]
+        )
         agent.invoke(said("Which pin?"), config(tenant=other.tenant))
         assert "1234" in recalled(model)
         with_memory(model, make(), tenant=allowed, min_score=0.0).invoke(
             "Which pin?", config("t2", tenant=other.tenant)
         )
         assert "1234" in recalled(model)
-        [found, *_] = HTMRetriever(memory=make(), tenant=allowed).invoke("tenant's pin", config(tenant=other.tenant))
+        [found, *_] = HTMRetriever(memory=make(), tenant=allowed).invoke(
+            "tenant's pin", config(tenant=other.tenant)
+        )
         assert "1234" in found.page_content
     assert {each.session for each in other.timeline(limit=99)} >= {"t1", "t2"}
     assert make(user="ann").timeline(limit=9) == []
@@ -419,11 +472,22 @@ def test_a_tenant_that_is_not_allowed_is_refused(make: Make, other: Memory) -> N
 
 
 def test_a_chain_shows_what_a_call_may_choose(make: Make) -> None:
-    prompt = ChatPromptTemplate.from_messages([MessagesPlaceholder("history"), ("human", "{question}")])
+    prompt = ChatPromptTemplate.from_messages(
+        [MessagesPlaceholder("history"), ("human", "{question}")]
+    )
     chain = with_memory(prompt | scripted(), make(), input_key="question", tenant=["acme"])
     shown = chain.get_config_jsonschema()
     fields = shown["$defs"]["Configurable"]["properties"]
-    assert {"user_id", "session_id", "thread_id", "where", "tags", "timeframe", "limit", "tenant"} <= fields.keys()
+    assert {
+        "user_id",
+        "session_id",
+        "thread_id",
+        "where",
+        "tags",
+        "timeframe",
+        "limit",
+        "tenant",
+    } <= fields.keys()
     assert fields["limit"]["description"]
     assert "tenant" not in {spec.id for spec in with_memory(scripted(), make()).config_specs}
     assert repr(chain).startswith("with_memory(")
@@ -472,7 +536,11 @@ def test_a_models_structured_query_searches_the_vector_store(make: Make) -> None
         ],
         ids=["a", "b", "c"],
     )
-    understood = {"query": "whales", "filter": 'and(gt("year", 2000), contain("genre", "nature"))', "limit": 1}
+    understood = {
+        "query": "whales",
+        "filter": 'and(gt("year", 2000), contain("genre", "nature"))',
+        "limit": 1,
+    }
     answer = f"```json\n{json.dumps(understood)}\n```"
     retriever = classic.SelfQueryRetriever.from_llm(
         scripted(answer, answer),
@@ -485,7 +553,9 @@ def test_a_models_structured_query_searches_the_vector_store(make: Make) -> None
         structured_query_translator=HTMTranslator(),
         enable_limit=True,
     )
-    assert [document.id for document in retriever.invoke("One nature film about whales after 2000")] == ["c"]
+    assert [
+        document.id for document in retriever.invoke("One nature film about whales after 2000")
+    ] == ["c"]
     assert [document.id for document in asyncio.run(retriever.ainvoke("The same again"))] == ["c"]
 
 
@@ -515,10 +585,15 @@ def test_a_thread_stays_in_the_tenant_in_which_it_began(make: Make, other: Memor
     memory = HTMMemoryMiddleware(make(), tenant=[other.tenant, make().tenant])
     agent = create_agent(model, middleware=[memory], checkpointer=InMemorySaver())
     agent.invoke(said("Our pin is 4711."), config(tenant=other.tenant))
-    agent.invoke(said("And our door is green."), config())  # as when a run is resumed, or taken up from a snapshot
+    agent.invoke(
+        said("And our door is green."), config()
+    )  # as when a run is resumed, or taken up from a snapshot
     start = next(each for each in agent.get_state_history(config()) if each.next == ("model",))
     agent.invoke(None, start.config)
-    assert {each.content for each in other.timeline(session="t1")} >= {"Our pin is 4711.", "And our door is green."}
+    assert {each.content for each in other.timeline(session="t1")} >= {
+        "Our pin is 4711.",
+        "And our door is green.",
+    }
     assert make(user="ann").timeline(limit=9) == []
     with pytest.raises(InvalidInput, match="the tenant in which the thread began"):
         agent.invoke(said("Which pin?"), config(tenant=make().tenant))

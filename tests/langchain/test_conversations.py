@@ -56,7 +56,9 @@ def ask(agent: Any, words: str, config: Any, *, awaited: bool = False) -> list[s
 
 
 @pytest.mark.parametrize("awaited", [False, True], ids=["invoke", "ainvoke"])
-def test_a_client_that_sends_its_history_again_says_each_message_once(make: Make, awaited: bool) -> None:
+def test_a_client_that_sends_its_history_again_says_each_message_once(
+    make: Make, awaited: bool
+) -> None:
     """No checkpointer, no ids, and a new process for each turn or the same one."""
     for same_process in (True, False):
         user = f"ann-{same_process}"
@@ -110,20 +112,34 @@ def test_calls_of_tools_that_a_client_leaves_out_stay_in_the_log(make: Make) -> 
         """Look."""
         return "21 degrees"
 
-    model = scripted(AIMessage("", tool_calls=[{"name": "look", "args": {}, "id": "c1"}]), "It is warm.", "Yes.")
+    model = scripted(
+        AIMessage("", tool_calls=[{"name": "look", "args": {}, "id": "c1"}]), "It is warm.", "Yes."
+    )
     agent = create_agent(model, [look], middleware=[middleware(make)])
     agent.invoke({"messages": [("user", "How warm?")]}, config())
-    agent.invoke({"messages": [("user", "How warm?"), ("assistant", "It is warm."), ("user", "Sure?")]}, config())
+    agent.invoke(
+        {"messages": [("user", "How warm?"), ("assistant", "It is warm."), ("user", "Sure?")]},
+        config(),
+    )
     assert log(make(user="ann")) == ["How warm?", "", "21 degrees", "It is warm.", "Sure?", "Yes."]
 
 
-def test_a_history_that_was_edited_is_another_way_from_there_and_nothing_is_deleted(make: Make) -> None:
+def test_a_history_that_was_edited_is_another_way_from_there_and_nothing_is_deleted(
+    make: Make,
+) -> None:
     agent = create_agent(scripted("Blue.", "Cold.", "Red.", "Hot."), middleware=[middleware(make)])
     ask_ = [("user", "My colour?"), ("assistant", "Blue."), ("user", "My drink?")]
     agent.invoke({"messages": ask_[:1]}, config())
     agent.invoke({"messages": ask_}, config())
     agent.invoke({"messages": [*ask_[:2], ("user", "My car?")]}, config())
-    assert said(make(user="ann")) == ["My colour?", "Blue.", "My drink?", "Cold.", "My car?", "Red."]
+    assert said(make(user="ann")) == [
+        "My colour?",
+        "Blue.",
+        "My drink?",
+        "Cold.",
+        "My car?",
+        "Red.",
+    ]
     assert log(make(user="ann")) == ["My colour?", "Blue.", "My car?", "Red."]
     agent.invoke({"messages": [*ask_, ("assistant", "Cold."), ("user", "My tea?")]}, config())
     assert log(make(user="ann")) == ["My colour?", "Blue.", "My drink?", "Cold.", "My tea?", "Hot."]
@@ -158,13 +174,17 @@ def test_a_deep_agent_keeps_messages_of_any_shape(make: Make, shape: str, saver:
         scripted(), middleware=[middleware(make)], checkpointer=InMemorySaver() if saver else None
     )
     for _ in range(2):
-        agent.invoke({"messages": copy.deepcopy(SHAPES[shape])}, config())  # LangGraph gives the object itself an id
+        agent.invoke(
+            {"messages": copy.deepcopy(SHAPES[shape])}, config()
+        )  # LangGraph gives the object itself an id
     assert said(make(user="ann")) == ["I moved to Lisbon.", "Noted."] * 2
 
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_an_agent_keeps_messages_of_any_shape(make: Make, shape: str) -> None:
-    create_agent(scripted(), middleware=[middleware(make)]).invoke({"messages": copy.deepcopy(SHAPES[shape])}, config())
+    create_agent(scripted(), middleware=[middleware(make)]).invoke(
+        {"messages": copy.deepcopy(SHAPES[shape])}, config()
+    )
     assert said(make(user="ann")) == ["I moved to Lisbon.", "Noted."]
 
 
@@ -182,13 +202,19 @@ def test_a_run_without_a_user_says_so_once(make: Make, caplog: pytest.LogCapture
         assert [("user_id" in message) for message in told] == [True, True]
         caplog.clear()
         ask(agent, "hello", config())
-        ask(create_agent(scripted(), middleware=[HTMMemoryMiddleware(make(user="ann"))]), "hello", config(user=None))
+        ask(
+            create_agent(scripted(), middleware=[HTMMemoryMiddleware(make(user="ann"))]),
+            "hello",
+            config(user=None),
+        )
         chain.invoke("hello", {"configurable": {"session_id": "s1", "user_id": "ann"}})
         assert not [record for record in caplog.records if record.name.startswith("htm")]
 
 
 @pytest.mark.parametrize("awaited", [False, True], ids=["invoke", "ainvoke"])
-def test_in_a_thread_of_several_people_each_message_belongs_to_who_said_it(make: Make, awaited: bool) -> None:
+def test_in_a_thread_of_several_people_each_message_belongs_to_who_said_it(
+    make: Make, awaited: bool
+) -> None:
     saver = InMemorySaver()
     model = scripted("Hello Ann.", "Hello Bob.", "Bye Ann.")
     shared = create_agent(model, middleware=[middleware(make)], checkpointer=saver)
@@ -197,10 +223,19 @@ def test_in_a_thread_of_several_people_each_message_belongs_to_who_said_it(make:
     # A new process has only what the checkpointer knows.
     shared = create_agent(scripted("Bye Ann."), middleware=[middleware(make)], checkpointer=saver)
     ask(shared, "Good bye.", config(user="ann"), awaited=awaited)
-    assert said(make(user="ann")) == ["I am Ann, my pin is 1111.", "Hello Ann.", "Good bye.", "Bye Ann."]
+    assert said(make(user="ann")) == [
+        "I am Ann, my pin is 1111.",
+        "Hello Ann.",
+        "Good bye.",
+        "Bye Ann.",
+    ]
     assert said(make(user="bob")) == ["I am Bob.", "Hello Bob."]
     private = scripted()
-    ask(create_agent(private, middleware=[HTMMemoryMiddleware(make(), min_score=0.0)]), "Pin?", config("t2", "bob"))
+    ask(
+        create_agent(private, middleware=[HTMMemoryMiddleware(make(), min_score=0.0)]),
+        "Pin?",
+        config("t2", "bob"),
+    )
     assert "1111" not in str(texts(private.seen[0]))
 
 
@@ -209,15 +244,21 @@ def test_in_a_thread_of_several_people_each_message_belongs_to_who_said_it(make:
 
 @pytest.mark.parametrize("same_process", [True, False], ids=["same process", "new process"])
 @pytest.mark.parametrize("awaited", [False, True], ids=["invoke", "ainvoke"])
-def test_a_run_from_an_earlier_checkpoint_is_its_users(make: Make, awaited: bool, same_process: bool) -> None:
+def test_a_run_from_an_earlier_checkpoint_is_its_users(
+    make: Make, awaited: bool, same_process: bool
+) -> None:
     saver = InMemorySaver()
-    agent = create_agent(scripted("One.", "Two.", "Other."), middleware=[middleware(make)], checkpointer=saver)
+    agent = create_agent(
+        scripted("One.", "Two.", "Other."), middleware=[middleware(make)], checkpointer=saver
+    )
     for words in ("first", "second"):
         ask(agent, words, config())
     history = list(agent.get_state_history({"configurable": {"thread_id": "t1"}}))
     for snapshot in [each for each in history if each.next]:
         if not same_process:
-            agent = create_agent(scripted("Other."), middleware=[middleware(make)], checkpointer=saver)
+            agent = create_agent(
+                scripted("Other."), middleware=[middleware(make)], checkpointer=saver
+            )
         if awaited:
             asyncio.run(agent.ainvoke(None, snapshot.config))
         else:
@@ -235,7 +276,10 @@ def test_a_run_from_an_earlier_checkpoint_is_its_users_also_when_only_the_contex
 
     def run(given: Any, config: Any, **more: Any) -> None:
         agent = create_agent(
-            scripted(), middleware=[middleware(make)], checkpointer=saver, context_schema=dict[str, Any]
+            scripted(),
+            middleware=[middleware(make)],
+            checkpointer=saver,
+            context_schema=dict[str, Any],
         )
         if awaited:
             asyncio.run(agent.ainvoke(given, config, **more))
@@ -251,20 +295,28 @@ def test_a_run_from_an_earlier_checkpoint_is_its_users_also_when_only_the_contex
     assert said(make(user=anonymous("t1"))) == []
     for user in ("ann", "bob"):
         now = said(make(user=user))
-        assert {each for each in now if each != "Noted."} == {each for each in before[user] if each != "Noted."}
+        assert {each for each in now if each != "Noted."} == {
+            each for each in before[user] if each != "Noted."
+        }
         assert len(now) > len(before[user])
     run({"messages": [HumanMessage("Who am I?")]}, thread)  # a new turn that names nobody
     assert said(make(user=anonymous("t1")))[0] == "Who am I?"
 
 
 @pytest.mark.parametrize("same_process", [True, False], ids=["same process", "new process"])
-def test_a_branch_that_was_left_is_remembered_but_not_in_the_window(make: Make, same_process: bool) -> None:
+def test_a_branch_that_was_left_is_remembered_but_not_in_the_window(
+    make: Make, same_process: bool
+) -> None:
     saver = InMemorySaver()
-    agent = create_agent(scripted("One.", "Two.", "Other."), middleware=[middleware(make)], checkpointer=saver)
+    agent = create_agent(
+        scripted("One.", "Two.", "Other."), middleware=[middleware(make)], checkpointer=saver
+    )
     for words in ("first", "second"):
         ask(agent, words, config())
     history = agent.get_state_history({"configurable": {"thread_id": "t1"}})
-    snapshot = next(each for each in history if each.next == ("model",) and len(each.values["messages"]) == 3)
+    snapshot = next(
+        each for each in history if each.next == ("model",) and len(each.values["messages"]) == 3
+    )
     if not same_process:
         agent = create_agent(scripted("Other."), middleware=[middleware(make)], checkpointer=saver)
     agent.invoke(None, snapshot.config)
@@ -272,14 +324,20 @@ def test_a_branch_that_was_left_is_remembered_but_not_in_the_window(make: Make, 
     assert log(make(user="ann")) == ["first", "One.", "second", "Other."]
 
 
-def test_an_updated_state_replaces_the_words_and_leaves_what_was_answered_to_the_others(make: Make) -> None:
+def test_an_updated_state_replaces_the_words_and_leaves_what_was_answered_to_the_others(
+    make: Make,
+) -> None:
     agent = create_agent(
-        scripted("One.", "Two.", "Other."), middleware=[middleware(make)], checkpointer=InMemorySaver()
+        scripted("One.", "Two.", "Other."),
+        middleware=[middleware(make)],
+        checkpointer=InMemorySaver(),
     )
     for words in ("first", "second"):
         ask(agent, words, config())
     history = agent.get_state_history({"configurable": {"thread_id": "t1"}})
-    snapshot = next(each for each in history if each.next == ("model",) and len(each.values["messages"]) == 3)
+    snapshot = next(
+        each for each in history if each.next == ("model",) and len(each.values["messages"]) == 3
+    )
     edited = HumanMessage("edited", id=snapshot.values["messages"][-1].id)
     agent.invoke(None, agent.update_state(snapshot.config, {"messages": [edited]}))
     assert log(make(user="ann")) == ["first", "One.", "edited", "Other."]
@@ -291,14 +349,27 @@ def test_an_updated_state_replaces_the_words_and_leaves_what_was_answered_to_the
 
 def test_what_the_log_has_is_shown_for_the_whole_conversation_after_a_restart(make: Make) -> None:
     ask(
-        create_agent(scripted("Blue."), middleware=[middleware(make)], checkpointer=InMemorySaver()), "Which?", config()
+        create_agent(
+            scripted("Blue."), middleware=[middleware(make)], checkpointer=InMemorySaver()
+        ),
+        "Which?",
+        config(),
     )
     model = scripted()
     agent = create_agent(model, middleware=[middleware(make)], checkpointer=InMemorySaver())
     for words in ("one", "two", "three"):
         ask(agent, words, config())
     assert texts(model.seen[-1]) == ["Which?", "Blue.", "one", "Noted.", "two", "Noted.", "three"]
-    assert said(make(user="ann")) == ["Which?", "Blue.", "one", "Noted.", "two", "Noted.", "three", "Noted."]
+    assert said(make(user="ann")) == [
+        "Which?",
+        "Blue.",
+        "one",
+        "Noted.",
+        "two",
+        "Noted.",
+        "three",
+        "Noted.",
+    ]
 
 
 @pytest.mark.parametrize("restarted", [False, True], ids=["same process", "after a restart"])
@@ -310,7 +381,9 @@ def test_messages_that_were_removed_are_not_shown_again(make: Make, restarted: b
     second = agent.get_state(config()).values["messages"][2:]
     agent.update_state(config(), {"messages": [RemoveMessage(id=each.id) for each in second]})
     model = scripted()
-    agent = create_agent(model, middleware=[middleware(make) if restarted else memory], checkpointer=saver)
+    agent = create_agent(
+        model, middleware=[middleware(make) if restarted else memory], checkpointer=saver
+    )
     ask(agent, "three", config())
     assert texts(model.seen[-1]) == ["one", "Noted.", "three"]
     assert log(make(user="ann")) == ["one", "Noted.", "three", "Noted."]
@@ -340,7 +413,11 @@ def test_a_thread_that_was_deleted_is_not_shown_again(make: Make) -> None:
         ask(agent, words, config())
     assert texts(model.seen[-1]) == ["three", "Noted.", "four"]
     model = scripted()
-    ask(create_agent(model, middleware=[middleware(make)], checkpointer=InMemorySaver()), "five", config())
+    ask(
+        create_agent(model, middleware=[middleware(make)], checkpointer=InMemorySaver()),
+        "five",
+        config(),
+    )
     assert texts(model.seen[-1]) == ["three", "Noted.", "four", "Noted.", "five"]
     assert said(make(user="ann"))[:2] == ["one", "Noted."]
 
@@ -364,7 +441,9 @@ def report(worker: Any, **options: Any) -> Any:
     graph = StateGraph(Report)
     graph.add_node("write", write)
     graph.add_conditional_edges(
-        START, lambda state: [Send("write", {"topic": topic}) for topic in state["topics"]], ["write"]
+        START,
+        lambda state: [Send("write", {"topic": topic}) for topic in state["topics"]],
+        ["write"],
     )
     return graph.compile(**options)
 
@@ -373,12 +452,18 @@ def report(worker: Any, **options: Any) -> Any:
 def test_workers_of_a_fan_out_do_not_see_each_other_and_their_prompts_are_nobodys_words(
     make: Make, saver: bool
 ) -> None:
-    make(user="ann").remember("A section about sails, keels and masts: Ann's boat is a sloop.", session="old")
+    make(user="ann").remember(
+        "A section about sails, keels and masts: Ann's boat is a sloop.", session="old"
+    )
     model = scripted("About sails.", "About keels.", "About masts.")
-    worker = create_agent(model, middleware=[HTMMemoryMiddleware(make(), min_score=0.0)], name="writer")
+    worker = create_agent(
+        model, middleware=[HTMMemoryMiddleware(make(), min_score=0.0)], name="writer"
+    )
     graph = report(worker, checkpointer=InMemorySaver() if saver else None)
     for thread in ("t1", "t1", "t2"):
-        graph.invoke({"question": "", "topics": ["sails", "keels", "masts"], "sections": []}, config(thread))
+        graph.invoke(
+            {"question": "", "topics": ["sails", "keels", "masts"], "sections": []}, config(thread)
+        )
     for request in model.seen:
         (shown,) = texts(request)
         note, prompt = split_blocks(shown)
@@ -405,11 +490,15 @@ def called_in_node(agent: Any) -> Any:
 
 
 def called_with_the_words(agent: Any) -> Any:
-    return lambda state: {"messages": agent.invoke({"messages": [("user", state["messages"][-1].text)]})["messages"]}
+    return lambda state: {
+        "messages": agent.invoke({"messages": [("user", state["messages"][-1].text)]})["messages"]
+    }
 
 
 @pytest.mark.parametrize("saver", [True, False], ids=["checkpointer", "no checkpointer"])
-@pytest.mark.parametrize("way", [as_node, called_in_node, called_with_the_words], ids=lambda way: way.__name__)
+@pytest.mark.parametrize(
+    "way", [as_node, called_in_node, called_with_the_words], ids=lambda way: way.__name__
+)
 def test_what_a_graph_passes_on_are_the_users_words(make: Make, way: Any, saver: bool) -> None:
     model = scripted()
     graph = StateGraph(MessagesState)
@@ -421,8 +510,13 @@ def test_what_a_graph_passes_on_are_the_users_words(make: Make, way: Any, saver:
     assert said(make(user="ann")) == ["hello", "Noted.", "My boat is a sloop.", "Noted."]
 
 
-def test_two_agents_of_a_graph_share_the_users_words_and_a_prompt_in_between_is_not_theirs(make: Make) -> None:
-    first, second = (create_agent(scripted(words), middleware=[middleware(make)]) for words in ("Draft.", "Better."))
+def test_two_agents_of_a_graph_share_the_users_words_and_a_prompt_in_between_is_not_theirs(
+    make: Make,
+) -> None:
+    first, second = (
+        create_agent(scripted(words), middleware=[middleware(make)])
+        for words in ("Draft.", "Better.")
+    )
     graph = StateGraph(MessagesState)
     graph.add_node("first", first)
     graph.add_node("prompt", lambda state: {"messages": [HumanMessage("Now improve it.")]})
@@ -459,12 +553,25 @@ def test_results_of_parallel_calls_that_share_an_id_are_all_shown(make: Make) ->
         """Look at something."""
         return f"{at}: 21 degrees"
 
-    calls: list[Any] = [{"name": "look", "args": {"at": at}, "id": "same"} for at in ("kitchen", "garden")]
+    calls: list[Any] = [
+        {"name": "look", "args": {"at": at}, "id": "same"} for at in ("kitchen", "garden")
+    ]
     model = scripted(AIMessage("", tool_calls=calls), "Warm.")
     agent = create_agent(model, [look], middleware=[middleware(make)])
     ask(agent, "How warm is it?", config())
-    assert texts(model.seen[-1]) == ["How warm is it?", "", "kitchen: 21 degrees", "garden: 21 degrees"]
-    assert said(make(user="ann")) == ["How warm is it?", "", "kitchen: 21 degrees", "garden: 21 degrees", "Warm."]
+    assert texts(model.seen[-1]) == [
+        "How warm is it?",
+        "",
+        "kitchen: 21 degrees",
+        "garden: 21 degrees",
+    ]
+    assert said(make(user="ann")) == [
+        "How warm is it?",
+        "",
+        "kitchen: 21 degrees",
+        "garden: 21 degrees",
+        "Warm.",
+    ]
 
 
 # -- readers that leave -------------------------------------------------------------------------------------------------------
@@ -477,10 +584,14 @@ def test_of_an_answer_whose_reader_leaves_the_part_so_far_is_kept(make: Make) ->
                 await asyncio.sleep(0.05)
                 yield ChatGenerationChunk(message=AIMessageChunk(word))
 
-    agent = create_agent(Slow(messages=iter([])), middleware=[middleware(make)], checkpointer=InMemorySaver())
+    agent = create_agent(
+        Slow(messages=iter([])), middleware=[middleware(make)], checkpointer=InMemorySaver()
+    )
 
     async def leave() -> None:
-        stream = agent.astream({"messages": [("user", "Tell me.")]}, config(), stream_mode="messages")
+        stream = agent.astream(
+            {"messages": [("user", "Tell me.")]}, config(), stream_mode="messages"
+        )
         seen = 0
         async for _ in stream:
             seen += 1

@@ -42,7 +42,9 @@ HOLDERS: dict[str, Callable[[Memory], Any]] = {
     "vector store's retriever": lambda memory: HTMVectorStore(memory=memory).as_retriever(),
     "store": lambda memory: HTMStore(memory=memory, index={"embed": ones}),  # type: ignore[typeddict-item]
     "retriever": lambda memory: HTMRetriever(memory=memory, only=lambda hit: True),
-    "middleware": lambda memory: HTMMemoryMiddleware(memory, user=lambda runtime: "ann", tools=("recall",)),
+    "middleware": lambda memory: HTMMemoryMiddleware(
+        memory, user=lambda runtime: "ann", tools=("recall",)
+    ),
     "history": lambda memory: HTMChatMessageHistory("s", memory),
     "chain": lambda memory: with_memory(RunnableLambda(str), memory),
     "recall tool": create_recall_tool,
@@ -58,14 +60,22 @@ def ones(texts: list[str]) -> list[list[float]]:
 
 
 @each_holder
-def test_what_holds_a_memory_can_be_copied_deeply_and_shallowly(make: Make, hold: Callable[[Memory], Any]) -> None:
+def test_what_holds_a_memory_can_be_copied_deeply_and_shallowly(
+    make: Make, hold: Callable[[Memory], Any]
+) -> None:
     held = hold(make())
-    for same in (copy.deepcopy(held), copy.copy(held), copy.deepcopy({"configurable": {"it": [held]}})):
+    for same in (
+        copy.deepcopy(held),
+        copy.copy(held),
+        copy.deepcopy({"configurable": {"it": [held]}}),
+    ):
         assert same is not None
 
 
 @each_holder
-def test_pickling_what_holds_a_memory_says_what_to_do_instead(tenant: str, hold: Callable[[Memory], Any]) -> None:
+def test_pickling_what_holds_a_memory_says_what_to_do_instead(
+    tenant: str, hold: Callable[[Memory], Any]
+) -> None:
     held = hold(Memory("atlas", url="postgresql://ann:sesame@db.example/x", tenant=tenant))
     with pytest.raises(TypeError, match=r"cannot pickle .*: it holds .* in .* process") as refused:
         pickle.dumps(held)
@@ -78,12 +88,17 @@ def test_a_deep_copy_of_a_memory_is_the_same_memory(make: Make) -> None:
     assert copy.deepcopy(memory) is copy.copy(memory) is memory
     assert copy.deepcopy([memory, memory.aio])[0] is memory
     memory.remember(FACT)
-    assert len(copy.deepcopy(memory).working) == len(memory.working) == 1  # one working memory, not two
+    assert (
+        len(copy.deepcopy(memory).working) == len(memory.working) == 1
+    )  # one working memory, not two
 
 
 def test_deep_copies_know_what_the_originals_know(make: Make) -> None:
     memory = make(user="ann")
-    store, documents = copy.deepcopy(HTMStore(memory=memory)), copy.deepcopy(HTMVectorStore(memory=memory))
+    store, documents = (
+        copy.deepcopy(HTMStore(memory=memory)),
+        copy.deepcopy(HTMVectorStore(memory=memory)),
+    )
     remember, recall = copy.deepcopy([create_remember_tool(memory), create_recall_tool(memory)])
     retriever = copy.deepcopy(HTMRetriever(memory=memory))
     chain = copy.deepcopy(with_memory(RunnableLambda(lambda given: "Noted."), memory))
@@ -98,7 +113,10 @@ def test_deep_copies_know_what_the_originals_know(make: Make) -> None:
     assert texts(HTMChatMessageHistory("s", memory).messages) == ["My boat is called Nixe."]
     assert HTMStore(memory=memory).get(("ann",), "1") is not None
     assert HTMVectorStore(memory=memory).get_by_ids(["x"]) != []
-    assert [mention.content for mention in memory.timeline(session="t1")] == ["Which boat?", "Noted."]
+    assert [mention.content for mention in memory.timeline(session="t1")] == [
+        "Which boat?",
+        "Noted.",
+    ]
 
 
 def test_an_agent_with_a_copied_middleware_remembers(make: Make) -> None:

@@ -49,7 +49,9 @@ def in_steps(memory: Memory, *, saver: bool, timeout: float) -> Any:
     """An agent whose turn has so many calls of a tool."""
     model = scripted(*(calls(f"c{n}", "kitchen") for n in range(STEPS)), then="Done.")
     middleware = [HTMMemoryMiddleware(memory, timeout=timeout)]
-    return create_agent(model, [look], middleware=middleware, checkpointer=InMemorySaver() if saver else None)
+    return create_agent(
+        model, [look], middleware=middleware, checkpointer=InMemorySaver() if saver else None
+    )
 
 
 @pytest.mark.timeout(300)
@@ -62,11 +64,17 @@ def test_every_message_of_a_long_run_is_stored_when_it_returns(
     with Proxy(place, delay=delay) as proxy, caplog.at_level(logging.WARNING, "htm"):
         agent = in_steps(distant(proxy.dsn, tenant), saver=True, timeout=10.0)
         run: Any = {"recursion_limit": 200, **config()}
-        agent.invoke(said("Go on."), run) if colour == "invoke" else asyncio.run(agent.ainvoke(said("Go on."), run))
+        agent.invoke(said("Go on."), run) if colour == "invoke" else asyncio.run(
+            agent.ainvoke(said("Go on."), run)
+        )
         kept = make(user="ann").timeline(session="t1", limit=1_000)
         shutdown()
     assert len(kept) == 2 * STEPS + 2
-    assert not [each for each in caplog.records if "could not be kept" in each.message or "without it" in each.message]
+    assert not [
+        each
+        for each in caplog.records
+        if "could not be kept" in each.message or "without it" in each.message
+    ]
 
 
 @pytest.mark.timeout(300)
@@ -91,7 +99,9 @@ def test_a_private_server_may_be_slow_too(
             port, given = conninfo_to_dict(proxy.dsn)["port"], Address.given_dsn
 
             def far(self: Address, role: str) -> SecretStr:
-                return SecretStr(make_conninfo(given(self, role).get_secret_value(), host="127.0.0.1", port=port))
+                return SecretStr(
+                    make_conninfo(given(self, role).get_secret_value(), host="127.0.0.1", port=port)
+                )
 
             with monkeypatch.context() as patch, caplog.at_level(logging.WARNING, "htm"):
                 patch.setattr(Address, "given_dsn", far)
@@ -102,7 +112,9 @@ def test_a_private_server_may_be_slow_too(
         kept = memory.of(user="ann").timeline(session="t1", limit=1_000)
         assert len(kept) == 2 * STEPS + 2
         assert not [
-            each for each in caplog.records if "could not be kept" in each.message or "without it" in each.message
+            each
+            for each in caplog.records
+            if "could not be kept" in each.message or "without it" in each.message
         ]
     finally:
         shutdown()
@@ -111,7 +123,9 @@ def test_a_private_server_may_be_slow_too(
 @tool
 def archive(page: int) -> str:
     """Read a page of the archive, which is long."""
-    return " ".join(f"On page {page}, line {line}, a ship came into harbour {line % 90}." for line in range(300))
+    return " ".join(
+        f"On page {page}, line {line}, a ship came into harbour {line % 90}." for line in range(300)
+    )
 
 
 @pytest.mark.timeout(300)
@@ -119,7 +133,8 @@ def test_a_run_of_sixty_steps_with_large_results_is_stored_when_it_returns(
     make: Make, place: str, tenant: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     pages = [
-        AIMessage("", tool_calls=[{"name": "archive", "args": {"page": page}, "id": f"c{page}"}]) for page in range(60)
+        AIMessage("", tool_calls=[{"name": "archive", "args": {"page": page}, "id": f"c{page}"}])
+        for page in range(60)
     ]
     with Proxy(place, delay=0.03) as proxy, caplog.at_level(logging.WARNING, "htm"):
         memory = [HTMMemoryMiddleware(distant(proxy.dsn, tenant), budget=4_000)]
@@ -129,7 +144,11 @@ def test_a_run_of_sixty_steps_with_large_results_is_stored_when_it_returns(
         shutdown()
     assert [len(kept), kept[0].content, kept[-1].content] == [122, "Read the archive.", "Done."]
     assert kept[2].content == archive.invoke({"page": 0})
-    assert not [each for each in caplog.records if "could not be kept" in each.message or "without it" in each.message]
+    assert not [
+        each
+        for each in caplog.records
+        if "could not be kept" in each.message or "without it" in each.message
+    ]
 
 
 def test_what_is_held_back_is_written_when_the_process_ends(
@@ -153,7 +172,11 @@ def test_what_is_held_back_is_written_when_the_process_ends(
 
 
 def test_a_process_that_ends_beside_a_silent_database_waits_once_and_says_how_much_is_not_written(
-    make: Make, place: str, tenant: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    make: Make,
+    place: str,
+    tenant: str,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     monkeypatch.setattr(held, "ENDING", 2.0)
     monkeypatch.setattr(process, "ENDING", 2.0)
@@ -170,8 +193,12 @@ def test_a_process_that_ends_beside_a_silent_database_waits_once_and_says_how_mu
         shutdown()
         took = time.monotonic() - began
         proxy.resume()
-    assert took < 12  # and not the time of each thing that an ending process has to say to its database
-    (told,) = [each.getMessage() for each in caplog.records if "before the end" in each.getMessage()]
+    assert (
+        took < 12
+    )  # and not the time of each thing that an ending process has to say to its database
+    (told,) = [
+        each.getMessage() for each in caplog.records if "before the end" in each.getMessage()
+    ]
     assert told.startswith(f"{2 * (2 * STEPS + 2)} messages could not be written before the end")
 
 
@@ -191,7 +218,9 @@ def test_a_step_that_was_late_holds_nothing_back_beyond_the_run(
 
     run = deadline.Deadline.run
     monkeypatch.setattr(deadline.Deadline, "run", unanswered)
-    agent: Any = create_agent(scripted(calls("c1", "kitchen"), AIMessage("Done.")), [look], middleware=[middleware])
+    agent: Any = create_agent(
+        scripted(calls("c1", "kitchen"), AIMessage("Done.")), [look], middleware=[middleware]
+    )
     agent.invoke(said("Go on."), config())
     kept = [each.content for each in memory.of(user="ann").timeline(session="t1")]
     assert kept == ["Go on.", "", "kitchen: 21 degrees", "Done."]
@@ -205,7 +234,9 @@ def test_a_chain_holds_nothing_back_beyond_its_call_either(
     memory = make()
     broken = iter([True])
 
-    def unanswered(self: deadline.Deadline, work: Any, *, step: deadline.Step = "log", **options: Any) -> Any:
+    def unanswered(
+        self: deadline.Deadline, work: Any, *, step: deadline.Step = "log", **options: Any
+    ) -> Any:
         if step == "log" and next(broken, False):
             self._waited = 10.0
             raise TimeoutError("late")
@@ -215,5 +246,8 @@ def test_a_chain_holds_nothing_back_beyond_its_call_either(
     monkeypatch.setattr(deadline.Deadline, "run", unanswered)
     chain: Any = with_memory(scripted(then="Done."), memory)
     chain.invoke("Go on.", config())
-    assert [each.content for each in memory.of(user="ann").timeline(session="t1")] == ["Go on.", "Done."]
+    assert [each.content for each in memory.of(user="ann").timeline(session="t1")] == [
+        "Go on.",
+        "Done.",
+    ]
     assert not held_back._writers

@@ -22,11 +22,17 @@ def call(name: str, **arguments: Any) -> AIMessage:
 
 
 @pytest.mark.parametrize("has_saver", [False, True])
-def test_what_the_recall_tool_showed_goes_with_what_was_forgotten(make: Make, has_saver: bool) -> None:
+def test_what_the_recall_tool_showed_goes_with_what_was_forgotten(
+    make: Make, has_saver: bool
+) -> None:
     with make(user="carla") as memory:
         node = memory.remember(NUMBER, session="c1", role="user")
-        other = memory.remember("My phone is a red one, of the zzz kind.", session="c1", role="user")
-        model = scripted(call("recall", query="phone"), call("forget", memory_id=node.id), "Forgotten.")
+        other = memory.remember(
+            "My phone is a red one, of the zzz kind.", session="c1", role="user"
+        )
+        model = scripted(
+            call("recall", query="phone"), call("forget", memory_id=node.id), "Forgotten."
+        )
         agent = create_agent(
             model,
             middleware=[HTMMemoryMiddleware(memory, budget=8_000, tools=("recall", "forget"))],
@@ -35,7 +41,9 @@ def test_what_the_recall_tool_showed_goes_with_what_was_forgotten(make: Make, ha
         config: Any = {"configurable": {"thread_id": "c3"}}
         agent.invoke({"messages": [("user", "Please forget my phone number.")]}, config)
         assert "zqxvorb" in " ".join(texts(model.seen[1])), "the model has seen it, and its id"
-        assert "zqxvorb" not in " ".join(texts(model.seen[2])), "after it was forgotten it is not shown again"
+        assert "zqxvorb" not in " ".join(texts(model.seen[2])), (
+            "after it was forgotten it is not shown again"
+        )
         assert other.content in " ".join(texts(model.seen[2])), "what was not forgotten is"
         memory.purge(timedelta(seconds=-1), confirm="confirmed")
         agent.invoke({"messages": [("user", "Thanks.")]}, config)

@@ -40,7 +40,9 @@ def network(make: Make) -> Iterator[Proxy]:
 def remote(network: Proxy, tenant: str) -> Memory:
     """A memory behind a network that may hang, with the database's own time limits far away."""
     settings = Settings(worker="off", pool_timeout=60.0, statement_timeout=60.0)
-    return Memory("atlas", url=network.dsn, tenant=tenant, embedder=HashEmbedder(), settings=settings)
+    return Memory(
+        "atlas", url=network.dsn, tenant=tenant, embedder=HashEmbedder(), settings=settings
+    )
 
 
 Turn = Callable[[str, Any], None]
@@ -107,7 +109,9 @@ def test_a_palace_that_hangs_is_left_out_of_the_turn_too(remote: Memory, network
     from htm_core.palace import Palace
 
     def made(enforce: Any) -> Any:
-        memory = HTMMemoryMiddleware(remote, timeout=TIMEOUT, palace=Palace(remote), enforce=enforce)
+        memory = HTMMemoryMiddleware(
+            remote, timeout=TIMEOUT, palace=Palace(remote), enforce=enforce
+        )
         return create_agent(scripted(), middleware=[memory])
 
     advises, strict = made("advise"), made("strict")

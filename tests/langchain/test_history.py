@@ -27,14 +27,18 @@ CONFIG: Any = {"configurable": {"session_id": "s"}}
 
 
 def remembering(memory: Memory, model: Any, **options: Any) -> RunnableWithMessageHistory:
-    return RunnableWithMessageHistory(model, lambda session_id: HTMChatMessageHistory(session_id, memory), **options)
+    return RunnableWithMessageHistory(
+        model, lambda session_id: HTMChatMessageHistory(session_id, memory), **options
+    )
 
 
 def test_every_type_of_message_comes_back_exactly_and_in_order(memory: Memory) -> None:
     said = [message.model_copy(update={"id": f"m{at}"}) for at, message in enumerate(EVERY_TYPE)]
     HTMChatMessageHistory("s", memory).add_messages(said)
     assert HTMChatMessageHistory("s", memory).messages == said
-    assert [mention.payload is not None for mention in memory.timeline(session="s")] == [True] * len(said)
+    assert [mention.payload is not None for mention in memory.timeline(session="s")] == [
+        True
+    ] * len(said)
 
 
 def test_a_message_without_an_id_is_given_one_and_is_not_changed_itself(memory: Memory) -> None:
@@ -55,7 +59,11 @@ def test_the_same_id_is_the_same_message(memory: Memory) -> None:
 
 
 def test_messages_of_the_past_are_kept_with_their_times(memory: Memory) -> None:
-    days = {"1": datetime(2026, 9, 1, 9, tzinfo=UTC), "2": datetime(2026, 9, 2, 9, tzinfo=UTC), "3": None}
+    days = {
+        "1": datetime(2026, 9, 1, 9, tzinfo=UTC),
+        "2": datetime(2026, 9, 2, 9, tzinfo=UTC),
+        "3": None,
+    }
     said = [
         HumanMessage("My boat is at pier seven.", id="1"),
         AIMessage("Noted.", id="2"),
@@ -96,7 +104,10 @@ def test_a_runnable_with_history_remembers_invoke_and_stream(memory: Memory) -> 
     model = scripted("Hello Ann.", "You are Ann.")
     chain = remembering(memory, model)
     chain.invoke([HumanMessage("I am Ann.")], CONFIG)
-    assert "".join(str(chunk.text) for chunk in chain.stream([HumanMessage("Who am I?")], CONFIG)) == "You are Ann."
+    assert (
+        "".join(str(chunk.text) for chunk in chain.stream([HumanMessage("Who am I?")], CONFIG))
+        == "You are Ann."
+    )
     assert texts(model.seen[-1]) == ["I am Ann.", "Hello Ann.", "Who am I?"]
     assert texts(HTMChatMessageHistory("s", memory).messages) == [
         "I am Ann.",
@@ -128,7 +139,9 @@ def test_a_chain_with_a_prompt_has_its_history_where_the_prompt_wants_it(memory:
         [("system", "Be brief."), MessagesPlaceholder("past"), ("human", "{question}")]
     )
     model = scripted("Hello.", "Ann.")
-    chain = remembering(memory, prompt | model, input_messages_key="question", history_messages_key="past")
+    chain = remembering(
+        memory, prompt | model, input_messages_key="question", history_messages_key="past"
+    )
     chain.invoke({"question": "I am Ann."}, CONFIG)
     chain.invoke({"question": "Who am I?"}, CONFIG)
     assert texts(model.seen[-1]) == ["Be brief.", "I am Ann.", "Hello.", "Who am I?"]
@@ -148,7 +161,11 @@ def test_a_writer_in_between_does_not_cost_the_users_message(memory: Memory, col
         chain.invoke(question, CONFIG)
     else:
         asyncio.run(chain.ainvoke(question, CONFIG))
-    assert texts(HTMChatMessageHistory("s", memory).messages) == ["another process", "my question", "answer"]
+    assert texts(HTMChatMessageHistory("s", memory).messages) == [
+        "another process",
+        "my question",
+        "answer",
+    ]
 
 
 def test_one_instance_serves_many_calls(memory: Memory) -> None:
@@ -163,7 +180,11 @@ def test_a_budget_shows_the_newest_whole_turns(memory: Memory) -> None:
     long = HTMChatMessageHistory("s", memory)
     for turn in range(30):
         call = AIMessage("", tool_calls=[{"name": "look", "args": {}, "id": f"c{turn}"}])
-        answer = [call, ToolMessage("found " * 10, tool_call_id=f"c{turn}"), AIMessage("word " * 20)]
+        answer = [
+            call,
+            ToolMessage("found " * 10, tool_call_id=f"c{turn}"),
+            AIMessage("word " * 20),
+        ]
         long.add_messages([HumanMessage(f"{turn} " + "word " * 20), *answer])
     history = HTMChatMessageHistory("s", memory, budget=500)
     window = history.messages
@@ -178,7 +199,9 @@ def test_clearing_empties_the_view_and_erasing_what_is_remembered(memory: Memory
     history.add_user_message("Clara is allergic to peanuts.")
     history.clear()
     assert history.messages == []
-    assert [hit.content for hit in memory.recall("Clara", session="s")] == ["Clara is allergic to peanuts."]
+    assert [hit.content for hit in memory.recall("Clara", session="s")] == [
+        "Clara is allergic to peanuts."
+    ]
     history.clear(erase=True)
     assert memory.timeline(session="s") == []
     assert list(memory.recall("Clara", session="s")) == []
@@ -221,7 +244,9 @@ QUESTION = "What is my sister Clara allergic to?"
 def talk(history: HTMChatMessageHistory, *, turns: int = 30) -> None:
     history.add_messages([HumanMessage(FACT), AIMessage("I see.")])
     for turn in range(turns):
-        history.add_messages([HumanMessage(f"On day {turn} we walked along the river."), AIMessage("Noted.")])
+        history.add_messages(
+            [HumanMessage(f"On day {turn} we walked along the river."), AIMessage("Noted.")]
+        )
     history.add_user_message(QUESTION)
 
 
@@ -246,8 +271,14 @@ def test_with_recall_what_was_pushed_out_comes_back_marked_before_the_question(
 def test_with_recall_other_sessions_of_the_user_are_known_and_nobody_elses(make: Make) -> None:
     make().remember("Clara: a story of the bakery.")
     for user in ("ann", "bob", None):
-        HTMChatMessageHistory("old", make(user=user)).add_user_message(f"Clara told {user} a story.")
-    for user, others in (("ann", ("bob", "None")), ("bob", ("ann", "None")), (None, ("ann", "bob", "None"))):
+        HTMChatMessageHistory("old", make(user=user)).add_user_message(
+            f"Clara told {user} a story."
+        )
+    for user, others in (
+        ("ann", ("bob", "None")),
+        ("bob", ("ann", "None")),
+        (None, ("ann", "bob", "None")),
+    ):
         history = HTMChatMessageHistory("new", make(user=user), recall=True)
         history.add_user_message("What did Clara tell me, a story?")
         shown = " ".join(texts(history.messages))
@@ -260,21 +291,32 @@ def test_a_recalled_block_is_never_kept(memory: Memory) -> None:
     """The runnable hands back what it was shown."""
     memory.remember(FACT)
     model = scripted()
-    chain = RunnableWithMessageHistory(model, lambda session_id: HTMChatMessageHistory(session_id, memory, recall=True))
+    chain = RunnableWithMessageHistory(
+        model, lambda session_id: HTMChatMessageHistory(session_id, memory, recall=True)
+    )
     for question in (QUESTION, "And what is Clara not allergic to?"):
         chain.invoke([HumanMessage(question)], CONFIG)
     assert any(FACT in text for text in texts(model.seen[-1]))
     history = HTMChatMessageHistory("s", memory, recall=True)
-    assert texts(history.all_messages) == [QUESTION, "Noted.", "And what is Clara not allergic to?", "Noted."]
+    assert texts(history.all_messages) == [
+        QUESTION,
+        "Noted.",
+        "And what is Clara not allergic to?",
+        "Noted.",
+    ]
     history.messages = history.messages
     assert len(history.all_messages) == 4
 
 
-def test_a_recall_that_fails_costs_only_the_block(make: Make, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_recall_that_fails_costs_only_the_block(
+    make: Make, caplog: pytest.LogCaptureFixture
+) -> None:
     HTMChatMessageHistory("s", make(user="ann")).add_user_message(QUESTION)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(recall, "answer", lambda *_, **__: 1 / 0)
-        assert texts(HTMChatMessageHistory("s", make(user="ann"), recall=True).messages) == [QUESTION]
+        assert texts(HTMChatMessageHistory("s", make(user="ann"), recall=True).messages) == [
+            QUESTION
+        ]
     assert any("recall failed" in record.message for record in caplog.records)
 
 
@@ -309,12 +351,16 @@ def test_it_serves_two_event_loops_one_after_the_other(memory: Memory) -> None:
 def test_many_writers_of_one_session_lose_nothing(memory: Memory) -> None:
     def write(writer: int) -> None:
         for number in range(10):
-            HTMChatMessageHistory("s", memory).add_messages([HumanMessage(f"{writer}-{number}"), AIMessage("ok")])
+            HTMChatMessageHistory("s", memory).add_messages(
+                [HumanMessage(f"{writer}-{number}"), AIMessage("ok")]
+            )
 
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(write, range(4)))
     found = texts(HTMChatMessageHistory("s", memory).messages)
-    assert sorted(found[::2]) == sorted(f"{writer}-{number}" for writer in range(4) for number in range(10))
+    assert sorted(found[::2]) == sorted(
+        f"{writer}-{number}" for writer in range(4) for number in range(10)
+    )
     assert found[1::2] == ["ok"] * 40  # what was said together stands together
 
 
@@ -333,14 +379,24 @@ def as_mapping(question: str) -> Any:
 
 @pytest.mark.parametrize("colour", ["invoke", "ainvoke"])
 @pytest.mark.parametrize("given", [as_messages, as_mapping], ids=["messages", "mapping"])
-def test_with_recall_a_chain_is_shown_what_memory_knows_of_this_question(make: Make, colour: str, given: Any) -> None:
+def test_with_recall_a_chain_is_shown_what_memory_knows_of_this_question(
+    make: Make, colour: str, given: Any
+) -> None:
     memory, model = make(user="ann"), scripted()
     for at, fact in enumerate(PLACES):
         memory.remember(fact, session=f"old {at}")
-    prompt = ChatPromptTemplate.from_messages([MessagesPlaceholder("past"), ("human", "{question}")])
-    keys = {"input_messages_key": "question", "history_messages_key": "past"} if given is as_mapping else {}
+    prompt = ChatPromptTemplate.from_messages(
+        [MessagesPlaceholder("past"), ("human", "{question}")]
+    )
+    keys = (
+        {"input_messages_key": "question", "history_messages_key": "past"}
+        if given is as_mapping
+        else {}
+    )
     chain = RunnableWithMessageHistory(
-        prompt | model if keys else model, lambda name: HTMChatMessageHistory(name, memory, recall=True), **keys
+        prompt | model if keys else model,
+        lambda name: HTMChatMessageHistory(name, memory, recall=True),
+        **keys,
     )
 
     for fact, question in PLACES.items():
@@ -356,7 +412,9 @@ def test_with_recall_a_chain_is_shown_what_memory_knows_of_this_question(make: M
 def test_with_recall_an_input_of_which_the_question_is_not_known_is_refused_with_the_line_that_does_it(
     make: Make,
 ) -> None:
-    prompt = ChatPromptTemplate.from_messages([MessagesPlaceholder("past"), ("human", "{question} ({language})")])
+    prompt = ChatPromptTemplate.from_messages(
+        [MessagesPlaceholder("past"), ("human", "{question} ({language})")]
+    )
     keys = {"input_messages_key": "question", "history_messages_key": "past"}
     given = {"question": QUESTION, "language": "English"}
     memory, model = make(user="ann"), scripted()
@@ -364,10 +422,14 @@ def test_with_recall_an_input_of_which_the_question_is_not_known_is_refused_with
 
     def chain(**options: Any) -> Any:
         return RunnableWithMessageHistory(
-            prompt | model, lambda name: HTMChatMessageHistory(name, memory, recall=True, **options), **keys
+            prompt | model,
+            lambda name: HTMChatMessageHistory(name, memory, recall=True, **options),
+            **keys,
         )
 
-    with pytest.raises(InvalidInput, match=r"'question', 'language'.*with_memory\(chain, memory, input_key="):
+    with pytest.raises(
+        InvalidInput, match=r"'question', 'language'.*with_memory\(chain, memory, input_key="
+    ):
         chain().invoke(given, CONFIG)
     chain(input_key="question").invoke(given, CONFIG)
     assert FACT in str(model.seen[-1][0].text)
@@ -376,15 +438,20 @@ def test_with_recall_an_input_of_which_the_question_is_not_known_is_refused_with
 def test_with_recall_a_chain_that_streams_is_refused_with_the_line_that_does_it(make: Make) -> None:
     memory, model = make(user="ann"), scripted()
     memory.remember(FACT)
-    chain = RunnableWithMessageHistory(model, lambda name: HTMChatMessageHistory(name, memory, recall=True))
-    with pytest.raises(InvalidInput, match=r"with_memory\(chain, memory, input_key=\.\.\.\)\.stream"):
+    chain = RunnableWithMessageHistory(
+        model, lambda name: HTMChatMessageHistory(name, memory, recall=True)
+    )
+    with pytest.raises(
+        InvalidInput, match=r"with_memory\(chain, memory, input_key=\.\.\.\)\.stream"
+    ):
         list(chain.stream([HumanMessage(QUESTION)], CONFIG))
     assert list(with_memory(model, memory, session="s").stream(QUESTION))
     assert FACT in str(model.seen[-1][0].text)
 
 
 PASTED = (
-    "The roof of the garden house will be renewed in spring. Send your estimates to the office before Friday. " * 12
+    "The roof of the garden house will be renewed in spring. Send your estimates to the office before Friday. "
+    * 12
 )
 
 
@@ -397,13 +464,21 @@ PASTED = (
     ],
     ids=["two messages", "pasted"],
 )
-def test_with_recall_a_history_searches_as_the_middleware_does(make: Make, colour: str, given: list[Any]) -> None:
+def test_with_recall_a_history_searches_as_the_middleware_does(
+    make: Make, colour: str, given: list[Any]
+) -> None:
     memory, model = make(user="ann", embed="now"), scripted()
     memory.remember("My boat is at pier seven.", role="user", session="old")
     for number in range(12):
-        memory.remember(f"Note {number} on the roof and the garden house.", role="user", session="old")
-    chain = RunnableWithMessageHistory(model, lambda name: HTMChatMessageHistory(name, memory, recall=True))
-    asyncio.run(chain.ainvoke(given, CONFIG)) if colour == "ainvoke" else chain.invoke(given, CONFIG)
+        memory.remember(
+            f"Note {number} on the roof and the garden house.", role="user", session="old"
+        )
+    chain = RunnableWithMessageHistory(
+        model, lambda name: HTMChatMessageHistory(name, memory, recall=True)
+    )
+    asyncio.run(chain.ainvoke(given, CONFIG)) if colour == "ainvoke" else chain.invoke(
+        given, CONFIG
+    )
     assert "pier seven" in str(model.seen[-1][0].text)
 
 
@@ -412,11 +487,17 @@ def test_with_recall_a_question_that_leans_on_the_one_before_is_searched_for_wit
 ) -> None:
     memory, model, asked = make(user="ann", embed="now"), scripted(), list[str]()
     memory.remember("My boat is at pier seven.", role="user", session="old")
-    chain = RunnableWithMessageHistory(model, lambda name: HTMChatMessageHistory(name, memory, recall=True))
+    chain = RunnableWithMessageHistory(
+        model, lambda name: HTMChatMessageHistory(name, memory, recall=True)
+    )
     chain.invoke([HumanMessage("What is the name of my boat?")], CONFIG)
     prepare = recall.prepare
     monkeypatch.setattr(
-        recall, "prepare", lambda engine, query, **options: (asked.append(query), prepare(engine, query, **options))[1]
+        recall,
+        "prepare",
+        lambda engine, query, **options: (asked.append(query), prepare(engine, query, **options))[
+            1
+        ],
     )
     chain.invoke([HumanMessage("And where is it?")], CONFIG)
     assert any("boat" in each for each in asked), asked

@@ -11,7 +11,13 @@ import pytest
 from langchain.agents import create_agent
 from langchain.agents.middleware import AgentMiddleware, wrap_model_call
 from langchain.agents.structured_output import ToolStrategy
-from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.messages import (
+    AIMessage,
+    AIMessageChunk,
+    HumanMessage,
+    SystemMessage,
+    ToolMessage,
+)
 from langchain_core.runnables import RunnableGenerator, RunnableLambda
 from langchain_core.runnables.history import RunnableWithMessageHistory
 from langchain_core.tools import tool
@@ -76,11 +82,17 @@ WRONG: dict[str, Callable[[Memory], object]] = {
     "vector store: a name that the store's items have": lambda m: HTMVectorStore(
         memory=m, collection="langgraph:store"
     ),
-    "vector store: a name that is kept for items": lambda m: HTMVectorStore(memory=m, collection="langgraph:mine"),
+    "vector store: a name that is kept for items": lambda m: HTMVectorStore(
+        memory=m, collection="langgraph:mine"
+    ),
     "collection: a name that is kept for items": lambda m: m.collection("langgraph:store"),
-    "awaited collection: a name that is kept for items": lambda m: m.aio.collection("langgraph:store"),
+    "awaited collection: a name that is kept for items": lambda m: m.aio.collection(
+        "langgraph:store"
+    ),
     "collection: a kind that nobody knows": lambda m: m.collection("store", kind="mine"),
-    "vector store: fetch_k": lambda m: HTMVectorStore(memory=m).max_marginal_relevance_search("x", fetch_k="9"),  # type: ignore[arg-type]
+    "vector store: fetch_k": lambda m: HTMVectorStore(memory=m).max_marginal_relevance_search(
+        "x", fetch_k="9"
+    ),  # type: ignore[arg-type]
 }
 
 
@@ -121,9 +133,9 @@ def test_nobody_can_take_the_name_of_a_session_without_a_user(make: Make) -> Non
     )
     name = anonymous("t1")
     ways: list[Callable[[], object]] = [
-        lambda: create_agent(scripted(), middleware=[HTMMemoryMiddleware(make(), user=lambda _: name)]).invoke(
-            said("My pin?"), config()
-        ),
+        lambda: create_agent(
+            scripted(), middleware=[HTMMemoryMiddleware(make(), user=lambda _: name)]
+        ).invoke(said("My pin?"), config()),
         lambda: with_memory(scripted(), make(), user=lambda _: name).invoke("My pin?", config()),
         lambda: with_memory(scripted(), make()).invoke("My pin?", config(user=name)),
     ]
@@ -140,7 +152,10 @@ def test_a_user_whose_name_is_zero_is_a_user(make: Make) -> None:
     model = scripted()
     with_memory(model, make()).invoke("What is my pin?", config("s", 0))
     assert "1234" not in str(model.seen)
-    assert [each.content for each in make(user="0").timeline(session="s")] == ["What is my pin?", "Noted."]
+    assert [each.content for each in make(user="0").timeline(session="s")] == [
+        "What is my pin?",
+        "Noted.",
+    ]
 
 
 # -- messages that nobody expects -------------------------------------------------------------------------------------
@@ -167,7 +182,9 @@ def bottomless() -> list[Any]:
 
 
 @pytest.mark.parametrize("make_artifact", [endless, bottomless, Rude])
-def test_an_artifact_that_cannot_be_written_down_costs_no_message(make: Make, make_artifact: Callable[[], Any]) -> None:
+def test_an_artifact_that_cannot_be_written_down_costs_no_message(
+    make: Make, make_artifact: Callable[[], Any]
+) -> None:
     @tool(response_format="content_and_artifact")
     def find() -> tuple[str, Any]:
         """Find it."""
@@ -245,7 +262,13 @@ def test_calls_that_nobody_could_read_are_not_shown_without_their_results(make: 
 
 def test_half_a_call_of_a_broken_stream_is_kept_and_not_shown(make: Make) -> None:
     def half(_: Iterator[Any]) -> Iterator[Any]:
-        part = {"name": "look", "args": '{"room": ', "id": "c", "index": 0, "type": "tool_call_chunk"}
+        part = {
+            "name": "look",
+            "args": '{"room": ',
+            "id": "c",
+            "index": 0,
+            "type": "tool_call_chunk",
+        }
         yield AIMessageChunk(content="Let me look", tool_call_chunks=[part])  # type: ignore[list-item]
         raise RuntimeError("gone")
 
@@ -264,9 +287,14 @@ class Weather(BaseModel):
 
 
 def test_answers_that_are_bound_to_a_schema_make_valid_turns(make: Make) -> None:
-    answers = [AIMessage("", tool_calls=[{"name": "Weather", "args": {"sky": "blue"}, "id": f"c{n}"}]) for n in (1, 2)]
+    answers = [
+        AIMessage("", tool_calls=[{"name": "Weather", "args": {"sky": "blue"}, "id": f"c{n}"}])
+        for n in (1, 2)
+    ]
     model = scripted(*answers)
-    agent = create_agent(model, middleware=[HTMMemoryMiddleware(make())], response_format=ToolStrategy(Weather))
+    agent = create_agent(
+        model, middleware=[HTMMemoryMiddleware(make())], response_format=ToolStrategy(Weather)
+    )
     for question in ("The sky?", "The sky now?"):
         agent.invoke(said(question), config())
     assert is_valid(model.seen[-1])
@@ -288,10 +316,15 @@ def test_what_is_recalled_stands_in_the_question_with_which_a_history_ends(make:
 
 
 @pytest.mark.parametrize("words", [200, 300, 340, 380])
-def test_history_and_recall_hold_their_budget_however_long_the_question_is(make: Make, words: int) -> None:
+def test_history_and_recall_hold_their_budget_however_long_the_question_is(
+    make: Make, words: int
+) -> None:
     memory = make(user="ann")
     for year in range(20):
-        memory.remember(f"In the year {1990 + year} my pin was {year}{year}{year}, which I liked a lot.", session="old")
+        memory.remember(
+            f"In the year {1990 + year} my pin was {year}{year}{year}, which I liked a lot.",
+            session="old",
+        )
     history = HTMChatMessageHistory("s", memory, budget=400, recall=True)
     history.add_messages([HumanMessage("pin " * words)])
     assert count(history.messages) <= 400
@@ -300,13 +333,17 @@ def test_history_and_recall_hold_their_budget_however_long_the_question_is(make:
 def test_a_history_outlives_a_failing_model_and_serves_batches(make: Make) -> None:
     memory = make(user="ann")
     model = scripted("One.", RuntimeError("down"))
-    chain = RunnableWithMessageHistory(model, lambda session_id: HTMChatMessageHistory(session_id, memory))
+    chain = RunnableWithMessageHistory(
+        model, lambda session_id: HTMChatMessageHistory(session_id, memory)
+    )
     chain.invoke([HumanMessage("a")], config())
     with pytest.raises(RuntimeError):
         chain.invoke([HumanMessage("b")], config())
     asyncio.run(chain.ainvoke([HumanMessage("c")], config()))
     assert kept(make) == ["a", "One.", "c", "Noted."]
-    asyncio.run(chain.abatch([[HumanMessage("d")], [HumanMessage("e")]], [config("t2"), config("t3")]))
+    asyncio.run(
+        chain.abatch([[HumanMessage("d")], [HumanMessage("e")]], [config("t2"), config("t3")])
+    )
     assert (kept(make, "t2"), kept(make, "t3")) == (["d", "Noted."], ["e", "Noted."])
 
 
@@ -363,18 +400,24 @@ def test_a_run_that_waits_for_a_person_and_goes_on_elsewhere_is_kept_once(make: 
     saver = InMemorySaver()
     states: list[Any] = [said("Delete it."), Command(resume="yes")]
     for state in states:
-        agent = create_agent(model, [sure], middleware=[HTMMemoryMiddleware(make())], checkpointer=saver)
+        agent = create_agent(
+            model, [sure], middleware=[HTMMemoryMiddleware(make())], checkpointer=saver
+        )
         agent.invoke(state, config())
     assert kept(make) == ["Delete it.", "", "yes", "Done."]
     assert is_valid(model.seen[-1])
 
 
 @pytest.mark.parametrize("taken_away", ["forgotten", "erased"])
-def test_what_was_taken_away_does_not_come_back_with_the_thread(make: Make, taken_away: str) -> None:
+def test_what_was_taken_away_does_not_come_back_with_the_thread(
+    make: Make, taken_away: str
+) -> None:
     """A checkpoint still has it: what was forgotten stays so, and of what was erased the thread is to be erased as well."""
     saver, memory = InMemorySaver(), make(user="ann")
     for words in ("My pin is 1234.", "Hello."):  # each in a process of its own
-        agent = create_agent(scripted(), middleware=[HTMMemoryMiddleware(make())], checkpointer=saver)
+        agent = create_agent(
+            scripted(), middleware=[HTMMemoryMiddleware(make())], checkpointer=saver
+        )
         agent.invoke(said(words), config())
         if words == "Hello.":
             break
@@ -392,7 +435,9 @@ def test_an_answer_that_other_middleware_gives_is_kept_too(make: Make) -> None:
     def short(request: Any, handler: Any) -> AIMessage:
         return AIMessage("In short: no.")
 
-    create_agent(scripted(), middleware=with_memory_before(make, short)).invoke(said("May I?"), config())
+    create_agent(scripted(), middleware=with_memory_before(make, short)).invoke(
+        said("May I?"), config()
+    )
     assert kept(make) == ["May I?", "In short: no."]
 
 
@@ -425,7 +470,11 @@ def test_many_threads_in_one_conversation_lose_nothing(make: Make) -> None:
 def test_everything_awaited_serves_one_event_loop_after_another(make: Make) -> None:
     memory = make()
     agent = create_agent(scripted(), middleware=[HTMMemoryMiddleware(memory, tools=("recall",))])
-    chain, store, documents = with_memory(scripted(), memory), HTMStore(memory=memory), HTMVectorStore(memory=memory)
+    chain, store, documents = (
+        with_memory(scripted(), memory),
+        HTMStore(memory=memory),
+        HTMVectorStore(memory=memory),
+    )
 
     async def all_at_once(turn: int) -> None:
         await asyncio.gather(

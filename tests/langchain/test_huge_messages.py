@@ -57,10 +57,14 @@ def test_a_tools_huge_result_stays_within_the_budget_of_an_agent(make: Make) -> 
     assert whole(make)[2] == HUGE
 
 
-@pytest.mark.parametrize("content", [HUGE, [{"type": "text", "text": HUGE}, "And what else?"]], ids=["text", "blocks"])
+@pytest.mark.parametrize(
+    "content", [HUGE, [{"type": "text", "text": HUGE}, "And what else?"]], ids=["text", "blocks"]
+)
 def test_a_huge_question_stays_within_the_budget_of_an_agent(make: Make, content: Any) -> None:
     model = scripted("It is long.")
-    agent = create_agent(model, system_prompt="Be brief.", middleware=[HTMMemoryMiddleware(make(), budget=2_000)])
+    agent = create_agent(
+        model, system_prompt="Be brief.", middleware=[HTMMemoryMiddleware(make(), budget=2_000)]
+    )
     agent.invoke({"messages": [HumanMessage(content, id="q1")]}, config())
     assert_cut(model.seen, 2_000)
     assert decode(make(user="ann").log("t1").tail()[0].payload or b"").content == content
@@ -68,28 +72,46 @@ def test_a_huge_question_stays_within_the_budget_of_an_agent(make: Make, content
 
 def test_a_prompt_that_takes_the_whole_budget_leaves_the_question_a_little_room(make: Make) -> None:
     model = scripted("Fine.")
-    agent = create_agent(model, system_prompt="Be brief. " * 500, middleware=[HTMMemoryMiddleware(make(), budget=300)])
+    agent = create_agent(
+        model,
+        system_prompt="Be brief. " * 500,
+        middleware=[HTMMemoryMiddleware(make(), budget=300)],
+    )
     agent.invoke({"messages": [HumanMessage("Which port is mine?", id="q1")]}, config())
     assert model.seen[0][-1].content == "Which port is mine?"
 
 
 @pytest.mark.parametrize("colour", COLOURS)
 @pytest.mark.parametrize("message", [False, True], ids=["text", "message"])
-def test_a_huge_question_to_a_chain_stays_within_its_budget(make: Make, colour: str, message: bool) -> None:
+def test_a_huge_question_to_a_chain_stays_within_its_budget(
+    make: Make, colour: str, message: bool
+) -> None:
     model = scripted("It is long.")
     prompt = ChatPromptTemplate.from_messages(
-        [MessagesPlaceholder("history"), MessagesPlaceholder("question") if message else ("human", "{question}")]
+        [
+            MessagesPlaceholder("history"),
+            MessagesPlaceholder("question") if message else ("human", "{question}"),
+        ]
     )
-    chain = with_memory(prompt | model | StrOutputParser(), make(), budget=2_000, input_key="question")
+    chain = with_memory(
+        prompt | model | StrOutputParser(), make(), budget=2_000, input_key="question"
+    )
     question: Any = [HumanMessage(HUGE)] if message else HUGE
-    assert call(chain, colour, {"question": question}, {"configurable": {"session_id": "t1", "user_id": "ann"}})
+    assert call(
+        chain,
+        colour,
+        {"question": question},
+        {"configurable": {"session_id": "t1", "user_id": "ann"}},
+    )
     assert_cut(model.seen, 2_000)
     assert whole(make)[0] == HUGE
 
 
 def test_a_chain_of_messages_alone_is_cut_too(make: Make) -> None:
     model = scripted("It is long.")
-    chain = with_memory(RunnableLambda(lambda messages: model.invoke(messages)), make(), budget=2_000)
+    chain = with_memory(
+        RunnableLambda(lambda messages: model.invoke(messages)), make(), budget=2_000
+    )
     chain.invoke(HUGE, {"configurable": {"session_id": "t1", "user_id": "ann"}})
     assert_cut(model.seen, 2_000)
 

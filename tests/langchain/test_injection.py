@@ -43,7 +43,9 @@ def look_up(what: str) -> str:
 
 
 def calling(*ids: str) -> AIMessage:
-    return AIMessage("", tool_calls=[{"name": "look_up", "args": {"what": id}, "id": id} for id in ids])
+    return AIMessage(
+        "", tool_calls=[{"name": "look_up", "args": {"what": id}, "id": id} for id in ids]
+    )
 
 
 def config(thread: str = "t", user: str = "ann") -> Any:
@@ -66,11 +68,19 @@ def blocks_of(request: list[Any]) -> list[str]:
 @pytest.mark.usefixtures("real_embedder")
 @pytest.mark.parametrize("system", ["Be brief.", None])
 @pytest.mark.parametrize("saver", [True, False])
-def test_an_agents_requests_are_taken_by_strict_templates(make: Make, system: str | None, saver: bool) -> None:
-    model = scripted("Peanuts.", calling("a"), "Nothing.", calling("b", "c"), calling("d"), "Still nothing.")
+def test_an_agents_requests_are_taken_by_strict_templates(
+    make: Make, system: str | None, saver: bool
+) -> None:
+    model = scripted(
+        "Peanuts.", calling("a"), "Nothing.", calling("b", "c"), calling("d"), "Still nothing."
+    )
     memory = HTMMemoryMiddleware(with_past(make))
     agent = create_agent(
-        model, [look_up], system_prompt=system, middleware=[memory], checkpointer=InMemorySaver() if saver else None
+        model,
+        [look_up],
+        system_prompt=system,
+        middleware=[memory],
+        checkpointer=InMemorySaver() if saver else None,
     )
     for question in (QUESTION, "Look up my town, please.", "And my sister Clara?"):
         agent.invoke({"messages": [("user", question)]}, config())
@@ -81,13 +91,19 @@ def test_an_agents_requests_are_taken_by_strict_templates(make: Make, system: st
     (gemma if system else gemma_of_old)(of_langchain(model.seen[0]))
     assert FACT in str(model.seen[0][-1].text)
     assert "I live in Bergen" in str(model.seen[0][-1].text)
-    said = [mention.content for mention in make(user="ann").timeline(session="t") if mention.role == "user"]
+    said = [
+        mention.content
+        for mention in make(user="ann").timeline(session="t")
+        if mention.role == "user"
+    ]
     assert said == [QUESTION, "Look up my town, please.", "And my sister Clara?"]
 
 
 def test_without_anything_to_add_a_request_is_what_was_said(make: Make) -> None:
     model = scripted()
-    agent = create_agent(model, middleware=[HTMMemoryMiddleware(make())], checkpointer=InMemorySaver())
+    agent = create_agent(
+        model, middleware=[HTMMemoryMiddleware(make())], checkpointer=InMemorySaver()
+    )
     for question in ("Hello!", "How are you?"):
         agent.invoke({"messages": [("user", question)]}, config())
         gemma_of_old(of_langchain(model.seen[-1]))
@@ -123,7 +139,9 @@ def test_memory_has_one_place_and_the_log_has_the_users_words(make: Make, inject
 
 
 def test_a_place_that_is_none_is_refused_and_the_older_name_is_known(make: Make) -> None:
-    with pytest.raises(InvalidInput, match="expected inject to be one of question, message, system, got 'tool'"):
+    with pytest.raises(
+        InvalidInput, match="expected inject to be one of question, message, system, got 'tool'"
+    ):
         HTMMemoryMiddleware(make(), inject="tool")  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="inject"):
         with_memory(scripted(), make(), inject="tool")  # type: ignore[arg-type]
@@ -133,7 +151,9 @@ def test_a_place_that_is_none_is_refused_and_the_older_name_is_known(make: Make)
 @pytest.mark.parametrize("asynchronous", [False, True])
 def test_the_steps_of_a_turn_begin_with_the_request_before(make: Make, asynchronous: bool) -> None:
     model = scripted(calling("a"), calling("b"), calling("c"), "Nothing.")
-    agent = create_agent(model, [look_up], system_prompt="Help.", middleware=[HTMMemoryMiddleware(with_past(make))])
+    agent = create_agent(
+        model, [look_up], system_prompt="Help.", middleware=[HTMMemoryMiddleware(with_past(make))]
+    )
     said = {"messages": [("user", QUESTION)]}
     if asynchronous:
         asyncio.run(agent.ainvoke(said, config()))
@@ -211,7 +231,12 @@ def test_a_chains_requests_are_taken_by_strict_templates(make: Make, asked: str)
     if asked == "mapping without history":
         bound = RunnableLambda(lambda given: model.invoke(given["question"]))
     key = None if asked == "mapping without history" else "history"
-    chain = with_memory(bound, with_past(make), input_key="question" if "mapping" in asked else None, history_key=key)
+    chain = with_memory(
+        bound,
+        with_past(make),
+        input_key="question" if "mapping" in asked else None,
+        history_key=key,
+    )
     for question in (QUESTION, "And what of my sister Clara now?", "Thanks, Clara will like that."):
         given: Any = {"question": question} if "mapping" in asked else question
         chain.invoke([HumanMessage(question)] if asked == "messages" else given, config())
@@ -237,7 +262,9 @@ def test_what_a_chain_does_with_its_question_is_done_with_the_users_words(make: 
         asked.append(given["question"])
         return given
 
-    with_memory(RunnableLambda(note) | PROMPT | scripted(), with_past(make)).invoke({"question": QUESTION}, config())
+    with_memory(RunnableLambda(note) | PROMPT | scripted(), with_past(make)).invoke(
+        {"question": QUESTION}, config()
+    )
     assert asked == [QUESTION]
 
 
@@ -246,7 +273,10 @@ def test_what_a_chain_does_with_its_question_is_done_with_the_users_words(make: 
 def test_a_chain_puts_memory_where_it_is_told_to(make: Make, inject: Any, mapping: bool) -> None:
     model = scripted()
     chain = with_memory(PROMPT | model if mapping else model, with_past(make), inject=inject)
-    chain.invoke({"question": QUESTION} if mapping else [SystemMessage("Be brief."), HumanMessage(QUESTION)], config())
+    chain.invoke(
+        {"question": QUESTION} if mapping else [SystemMessage("Be brief."), HumanMessage(QUESTION)],
+        config(),
+    )
     roles = [each.type for each in model.seen[0] if FACT in str(each.text)]
     assert roles == ["system" if inject == "system" else "human"]
     assert (str(model.seen[0][-1].text) == QUESTION) == (mapping or inject != "question")
@@ -285,7 +315,9 @@ class Adding(AgentMiddleware[Any, Any, Any]):
 
 @pytest.mark.parametrize("inject", PLACES)
 @pytest.mark.parametrize("first", [True, False], ids=["first in the list", "last in the list"])
-def test_the_budget_holds_wherever_memory_stands_in_the_list(make: Make, first: bool, inject: Any) -> None:
+def test_the_budget_holds_wherever_memory_stands_in_the_list(
+    make: Make, first: bool, inject: Any
+) -> None:
     class Model(Scripted):
         tools: Any = ()
 
@@ -319,7 +351,9 @@ def test_a_leading_system_message_stays_and_is_whole_where_it_fits(make: Make) -
         model = scripted()
         agent = create_agent(model, middleware=[HTMMemoryMiddleware(make(), budget=budget)])
         talk = [HumanMessage("word " * 300), AIMessage("Noted. " * 100)] * 6
-        agent.invoke({"messages": [SystemMessage(rules), *talk, HumanMessage("So?")]}, config(str(budget)))
+        agent.invoke(
+            {"messages": [SystemMessage(rules), *talk, HumanMessage("So?")]}, config(str(budget))
+        )
         shown = str(model.seen[0][0].text)
         assert (shown == rules) == (budget > 1_000)
         assert shown.startswith("Obey rule")
@@ -330,7 +364,9 @@ def test_a_leading_system_message_stays_and_is_whole_where_it_fits(make: Make) -
 
 def test_where_everything_fits_beside_the_block_everything_is_shown(make: Make) -> None:
     """The tokens that recall may take are not kept free where there is nothing to recall."""
-    talk = [HumanMessage("word " * 100) if at % 2 == 0 else AIMessage("word " * 100) for at in range(18)]
+    talk = [
+        HumanMessage("word " * 100) if at % 2 == 0 else AIMessage("word " * 100) for at in range(18)
+    ]
     model = scripted()
     agent = create_agent(model, middleware=[HTMMemoryMiddleware(make(), budget=2_200)])
     agent.invoke({"messages": [*talk, HumanMessage("So?")]}, config())
@@ -351,7 +387,9 @@ def conversations(draw: st.DrawFn) -> list[Any]:
     for turn in range(draw(st.integers(0, 8))):
         words = draw(WORDS)
         picture = {"type": "image_url", "image_url": {"url": "https://x/y.png", "detail": "low"}}
-        parts: Any = [{"type": "text", "text": words}, picture] if draw(st.integers(0, 5)) == 0 else words
+        parts: Any = (
+            [{"type": "text", "text": words}, picture] if draw(st.integers(0, 5)) == 0 else words
+        )
         messages.append(HumanMessage(parts, id=f"h{turn}"))
         for step in range(draw(st.integers(0, 3))):
             ids = [f"{turn}-{step}-{at}" for at in range(draw(st.integers(1, 2)))]
@@ -362,8 +400,15 @@ def conversations(draw: st.DrawFn) -> list[Any]:
     return messages
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(messages=conversations(), budget=st.integers(60, 3_000), inject=st.sampled_from(PLACES), data=st.data())
+@settings(
+    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    messages=conversations(),
+    budget=st.integers(60, 3_000),
+    inject=st.sampled_from(PLACES),
+    data=st.data(),
+)
 def test_a_request_is_within_its_budget_and_tears_nothing(
     memory: Memory, messages: list[Any], budget: int, inject: Any, data: st.DataObject
 ) -> None:
@@ -378,12 +423,16 @@ def test_a_request_is_within_its_budget_and_tears_nothing(
     prompt = data.draw(st.sampled_from([None, SystemMessage("Be brief.")]))
     request: Any = ModelRequest(model=scripted(), messages=messages, system_message=prompt)
     made = builder.fitted(request, context, conversation)
-    later = made.override(system_message=SystemMessage("Be brief." + " word" * data.draw(st.integers(0, 300))))
+    later = made.override(
+        system_message=SystemMessage("Be brief." + " word" * data.draw(st.integers(0, 300)))
+    )
     for each in (made, later):
         system = [each.system_message] if each.system_message else []
         led = [given for given in messages[:1] if given.type == "system"]
         always = count(system) + (count(led) if inject != "system" else 0)
-        assert count([*system, *each.messages]) <= max(budget, always + 232 + (600 if inject == "system" else 0))
+        assert count([*system, *each.messages]) <= max(
+            budget, always + 232 + (600 if inject == "system" else 0)
+        )
         assert (
             [
                 given
@@ -402,7 +451,9 @@ def test_a_request_is_within_its_budget_and_tears_nothing(
             open_calls += said.calls
         plain = without_block(each.messages, made._block) if inject != "system" else each.messages  # type: ignore[attr-defined]
         asked = [given for given in messages if given.type == "human"][-1:]
-        assert [given.id for given in plain if given.type == "human"][-1:] == [given.id for given in asked]
+        assert [given.id for given in plain if given.type == "human"][-1:] == [
+            given.id for given in asked
+        ]
 
 
 @pytest.fixture
@@ -410,7 +461,10 @@ def memory(make: Make) -> Memory:
     """A user's memory that knows several things about one."""
     made = make(user="ann", session="s", embed="now")
     made.remember_many(
-        [{"content": f"Clara fact {n}: peanuts, the town and so on.", "session": "old"} for n in range(12)]
+        [
+            {"content": f"Clara fact {n}: peanuts, the town and so on.", "session": "old"}
+            for n in range(12)
+        ]
     )
     return made
 

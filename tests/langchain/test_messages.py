@@ -31,29 +31,53 @@ from htm_langchain.messages import decode, draft_of, encode, message_of, role_of
 EVERY_TYPE: list[BaseMessage] = [
     HumanMessage("hello", name="ann", id="1"),
     HumanMessage(
-        [{"type": "text", "text": "what is this?"}, {"type": "image", "base64": "aGk=", "mime_type": "image/png"}]
+        [
+            {"type": "text", "text": "what is this?"},
+            {"type": "image", "base64": "aGk=", "mime_type": "image/png"},
+        ]
     ),
     HumanMessage("odd", whatever={"an": ["extra"]}),
     AIMessage(
         "",
-        tool_calls=[{"name": "look", "args": {"at": [1, {"deep": None}]}, "id": "c1", "type": "tool_call"}],
+        tool_calls=[
+            {"name": "look", "args": {"at": [1, {"deep": None}]}, "id": "c1", "type": "tool_call"}
+        ],
         invalid_tool_calls=[
-            {"name": "look", "args": "{not json", "id": "c2", "error": "bad", "type": "invalid_tool_call"}
+            {
+                "name": "look",
+                "args": "{not json",
+                "id": "c2",
+                "error": "bad",
+                "type": "invalid_tool_call",
+            }
         ],
         usage_metadata={"input_tokens": 3, "output_tokens": 4, "total_tokens": 7},
         response_metadata={"model_provider": "x", "logprobs": [-0.5, float("-inf")]},
         additional_kwargs={"parsed": {"a": 1}},
     ),
     AIMessage(
-        [{"type": "reasoning", "reasoning": "well"}, {"type": "text", "text": "so"}, {"type": "odd", "x": 1}, "raw"]
+        [
+            {"type": "reasoning", "reasoning": "well"},
+            {"type": "text", "text": "so"},
+            {"type": "odd", "x": 1},
+            "raw",
+        ]
     ),
     SystemMessage("be brief"),
-    ToolMessage("done", tool_call_id="c1", artifact={"rows": (1, 2), "raw": b"\x00\xff"}, status="error", name="look"),
+    ToolMessage(
+        "done",
+        tool_call_id="c1",
+        artifact={"rows": (1, 2), "raw": b"\x00\xff"},
+        status="error",
+        name="look",
+    ),
     FunctionMessage("result", name="f"),
     ChatMessage("hm", role="critic"),
     RemoveMessage(id="7"),
     HumanMessage("NUL \x00 and lone \ud800 surrogate"),
-    AIMessage("when", response_metadata={"at": datetime(2026, 1, 2, tzinfo=UTC), "day": date(2026, 1, 2)}),
+    AIMessage(
+        "when", response_metadata={"at": datetime(2026, 1, 2, tzinfo=UTC), "day": date(2026, 1, 2)}
+    ),
 ]
 
 
@@ -86,8 +110,12 @@ BLOCKS: list[Any] = [
 
 
 @pytest.mark.parametrize("kind", [HumanMessage, AIMessage, SystemMessage])
-@pytest.mark.parametrize("block", BLOCKS, ids=lambda block: block["type"] if isinstance(block, dict) else "text")
-def test_every_kind_of_content_survives_whole(memory: Memory, kind: type[BaseMessage], block: Any) -> None:
+@pytest.mark.parametrize(
+    "block", BLOCKS, ids=lambda block: block["type"] if isinstance(block, dict) else "text"
+)
+def test_every_kind_of_content_survives_whole(
+    memory: Memory, kind: type[BaseMessage], block: Any
+) -> None:
     message = kind([{"type": "text", "text": "first"}, block], id="1")
     assert decode(encode(message)) == message
     [said] = memory.log("s").append([draft_of(message, id="1")])
@@ -175,7 +203,9 @@ def test_what_looks_like_a_serialised_object_of_langchains_is_data(memory: Memor
         "id": ["langchain_core", "messages", "AIMessage"],
         "kwargs": {"content": "x"},
     }
-    message = AIMessage("x", additional_kwargs={"a": secret, "b": [made]}, response_metadata={"c": made}, id="1")
+    message = AIMessage(
+        "x", additional_kwargs={"a": secret, "b": [made]}, response_metadata={"c": made}, id="1"
+    )
     [said] = memory.log("s").append([draft_of(message, id="1")])
     back = message_of(said)
     assert back.additional_kwargs == {"a": secret, "b": [made]}

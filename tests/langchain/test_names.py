@@ -15,22 +15,35 @@ import htm_langchain
 
 # What is called how: a concept, our word for it, and other words that it might have.
 CONCEPTS = {
-    "how many results": ("limit", {"k", "top_k", "n", "max_results", "recall_limit", "num_results"}),
+    "how many results": (
+        "limit",
+        {"k", "top_k", "n", "max_results", "recall_limit", "num_results"},
+    ),
     "a filter on metadata": ("where", {"filter", "filters", "metadata_filter", "conditions"}),
     "the tags that a memory must have": ("tags", {"tagged", "tag_filter", "labels"}),
     "how it is searched": ("mode", {"strategy", "search_type", "search_mode", "query_mode"}),
     "when it was said": ("timeframe", {"time", "when", "period", "since"}),
-    "the lowest score": ("min_score", {"score_threshold", "threshold", "cutoff", "similarity_cutoff"}),
+    "the lowest score": (
+        "min_score",
+        {"score_threshold", "threshold", "cutoff", "similarity_cutoff"},
+    ),
     "whose memory": ("user", {"user_id", "owner", "username"}),
 }
 # Where a framework's interface has a word of its own, or an older name of ours is still accepted.
 ELSEWHERE = {
     "HTMVectorStore": {"k", "filter"},  # VectorStore's
-    "HTMRetriever": {"k", "tagged"},  # of LangChain's retrievers; `tags` are BaseRetriever's own, for traces
+    "HTMRetriever": {
+        "k",
+        "tagged",
+    },  # of LangChain's retrievers; `tags` are BaseRetriever's own, for traces
     "HTMStore": set(),
     "AsyncHTMStore": set(),
 }
-OLDER = {"HTMMemoryMiddleware": {"recall_limit"}, "with_memory": {"recall_limit"}, "HTMVectorStore": {"strategy"}}
+OLDER = {
+    "HTMMemoryMiddleware": {"recall_limit"},
+    "with_memory": {"recall_limit"},
+    "HTMVectorStore": {"strategy"},
+}
 # Fields of LangChain's own classes.
 INHERITED = {"tags", "metadata", "name"}
 
@@ -42,7 +55,9 @@ def public() -> Iterator[tuple[str, str, Any]]:
         yield name, name, thing
         if inspect.isclass(thing):
             for method, value in vars(thing).items():
-                function = value.__func__ if isinstance(value, classmethod | staticmethod) else value
+                function = (
+                    value.__func__ if isinstance(value, classmethod | staticmethod) else value
+                )
                 if inspect.isfunction(function) and not method.startswith("_"):
                     yield name, f"{name}.{method}", function
 
@@ -77,7 +92,9 @@ def test_a_thing_has_the_same_name_everywhere(owner: str, name: str, thing: Any)
 def test_every_argument_is_described(owner: str, name: str, thing: Any) -> None:
     text = documented(thing)
     twin = re.match(r"`(\w+(?:\.\w+)?)`[,;]? .*", text)
-    if twin and name.count("."):  # the awaited twin of a method, or a method of a class above it, is described there
+    if twin and name.count(
+        "."
+    ):  # the awaited twin of a method, or a method of a class above it, is described there
         assert hasattr(getattr(htm_langchain, name.split(".")[0]), twin[1].split(".")[-1]), text
         return
     referred = " ".join(
@@ -93,10 +110,12 @@ def test_every_argument_is_described(owner: str, name: str, thing: Any) -> None:
 def test_every_class_and_function_has_an_example_and_says_what_it_raises(name: str) -> None:
     text = inspect.getdoc(getattr(htm_langchain, name)) or ""
     assert re.search(r"^(    )?\S.*[(=].*", text, re.M), name
-    assert re.search(r"\n\n    +\S*.*\w+\(", text) or re.search(r"\n\n\s*(async )?(with|memory|agent) .*", text), (
-        f"{name} has no example"
+    assert re.search(r"\n\n    +\S*.*\w+\(", text) or re.search(
+        r"\n\n\s*(async )?(with|memory|agent) .*", text
+    ), f"{name} has no example"
+    assert re.search(r"\b[Rr]aises?\b|errors are those of", text), (
+        f"{name} does not say what it raises"
     )
-    assert re.search(r"\b[Rr]aises?\b|errors are those of", text), f"{name} does not say what it raises"
 
 
 def test_older_names_are_said_to_be_older() -> None:

@@ -28,11 +28,15 @@ from langchain_ollama import ChatOllama
 
 
 def chat(server: Ollama) -> ChatOllama:
-    return ChatOllama(model=server.model, base_url=server.address, client_kwargs={"timeout": PATIENCE})
+    return ChatOllama(
+        model=server.model, base_url=server.address, client_kwargs={"timeout": PATIENCE}
+    )
 
 
 # A small model calls a tool again and again, unless it is told what is to follow.
-ERRAND = "Read the thermometer in the kitchen. Then tell me in a sentence of plain words how warm it is."
+ERRAND = (
+    "Read the thermometer in the kitchen. Then tell me in a sentence of plain words how warm it is."
+)
 
 
 @tool
@@ -43,7 +47,9 @@ def thermometer(room: str) -> str:
 
 def test_an_agent_remembers_from_one_thread_to_another(make: Make, ollama: Ollama) -> None:
     memory = remembering(make)
-    agent = create_agent(chat(ollama), middleware=[HTMMemoryMiddleware(memory, recall_timeout=None)])
+    agent = create_agent(
+        chat(ollama), middleware=[HTMMemoryMiddleware(memory, recall_timeout=None)]
+    )
     agent.invoke(said(FACT), config("monday"))
     done = agent.invoke(said(QUESTION), config("friday"))
     assert "peanuts" in done["messages"][-1].text.lower()
@@ -58,25 +64,35 @@ def test_an_agent_remembers_from_one_thread_to_another(make: Make, ollama: Ollam
 
 def test_an_agent_uses_a_tool_and_all_of_it_is_kept(make: Make, ollama: Ollama) -> None:
     memory = remembering(make)
-    agent = create_agent(chat(ollama), [thermometer], middleware=[HTMMemoryMiddleware(memory, recall_timeout=None)])
+    agent = create_agent(
+        chat(ollama), [thermometer], middleware=[HTMMemoryMiddleware(memory, recall_timeout=None)]
+    )
     done = asyncio.run(agent.ainvoke(said(ERRAND), config()))
     kept = memory.timeline(session="t1")
     assert [mention.role for mention in kept] == ["user", "assistant", "tool", "assistant"]
     assert (kept[0].content, kept[2].content) == (ERRAND, "kitchen: 21 degrees")
     call = decode(kept[1].payload or b"")
     assert isinstance(call, AIMessage)
-    assert [(each["name"], each["args"]) for each in call.tool_calls] == [("thermometer", {"room": "kitchen"})]
+    assert [(each["name"], each["args"]) for each in call.tool_calls] == [
+        ("thermometer", {"room": "kitchen"})
+    ]
     assert "21" in kept[3].content
     assert kept[3].content == done["messages"][-1].text
 
 
 def test_a_chain_streams_and_remembers(make: Make, ollama: Ollama) -> None:
     memory = remembering(make)
-    prompt = ChatPromptTemplate.from_messages([MessagesPlaceholder("history"), ("human", "{question}")])
+    prompt = ChatPromptTemplate.from_messages(
+        [MessagesPlaceholder("history"), ("human", "{question}")]
+    )
     model = prompt | chat(ollama) | StrOutputParser()
 
     def streamed(question: str, session: str) -> list[str]:
-        return list(with_memory(model, memory, session=session, recall_timeout=None).stream({"question": question}))
+        return list(
+            with_memory(model, memory, session=session, recall_timeout=None).stream(
+                {"question": question}
+            )
+        )
 
     streamed(FACT, "monday")
     pieces = streamed(QUESTION, "friday")
@@ -85,7 +101,10 @@ def test_a_chain_streams_and_remembers(make: Make, ollama: Ollama) -> None:
     assert ollama.chats[-1]["stream"]
     assert FACT in ollama.shown()
     kept = memory.timeline(session="friday")
-    assert [(mention.role, mention.content) for mention in kept] == [("user", QUESTION), ("assistant", "".join(pieces))]
+    assert [(mention.role, mention.content) for mention in kept] == [
+        ("user", QUESTION),
+        ("assistant", "".join(pieces)),
+    ]
 
 
 def test_a_tagger_files_a_text(make: Make, ollama: Ollama) -> None:
@@ -100,8 +119,12 @@ def test_a_tagger_files_a_text(make: Make, ollama: Ollama) -> None:
 
 def test_an_answer_keeps_what_the_server_said_of_it(make: Make, ollama: Ollama) -> None:
     memory = remembering(make)
-    agent = create_agent(chat(ollama), middleware=[HTMMemoryMiddleware(memory, recall_timeout=None)])
-    answer: Any = list(agent.stream(said("hello"), config(), stream_mode="values"))[-1]["messages"][-1]
+    agent = create_agent(
+        chat(ollama), middleware=[HTMMemoryMiddleware(memory, recall_timeout=None)]
+    )
+    answer: Any = list(agent.stream(said("hello"), config(), stream_mode="values"))[-1]["messages"][
+        -1
+    ]
     assert answer.response_metadata["done_reason"] == "stop"
     assert answer.usage_metadata["output_tokens"] > 0
     kept = json.loads(memory.timeline(session="t1")[-1].payload or b"")["data"]

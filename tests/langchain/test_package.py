@@ -22,7 +22,9 @@ EXTRAS = ("langchain", "agents", "ollama")
 
 
 def run(code: str) -> str:
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=120
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 
@@ -60,7 +62,10 @@ try:
 except ImportError as error:
     print(error)
 """
-    assert run(code) == f"expected {missing} to be installed for {name}; run: pip install 'htm-memory[{extra}]'"
+    assert (
+        run(code)
+        == f"expected {missing} to be installed for {name}; run: pip install 'htm-memory[{extra}]'"
+    )
 
 
 def test_without_agents_the_rest_is_there() -> None:
@@ -100,12 +105,18 @@ BY_PLACE = {
 def test_it_is_made_as_is_promised(name: str) -> None:
     found = inspect.signature(getattr(htm_langchain, name)).parameters
     assert SIGNATURES[name].items() <= {each.name: each.default for each in found.values()}.items()
-    assert [each.name for each in found.values() if each.kind is each.POSITIONAL_OR_KEYWORD] == BY_PLACE[name]
+    assert [
+        each.name for each in found.values() if each.kind is each.POSITIONAL_OR_KEYWORD
+    ] == BY_PLACE[name]
 
 
 def test_a_retriever_is_made_as_is_promised() -> None:
     fields = htm_langchain.HTMRetriever.model_fields
-    assert (fields["memory"].is_required(), fields["k"].default, fields["mode"].default) == (True, 10, "hybrid")
+    assert (fields["memory"].is_required(), fields["k"].default, fields["mode"].default) == (
+        True,
+        10,
+        "hybrid",
+    )
 
 
 def rows(page: str) -> dict[str, list[str]]:
@@ -117,10 +128,19 @@ def rows(page: str) -> dict[str, list[str]]:
 def required(extras: tuple[str, ...]) -> dict[str, tuple[str, str]]:
     """What `pyproject.toml` admits of each package in these extras: from which version, and below which."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    wanted = {each.name: each for extra in extras for each in map(Requirement, project["optional-dependencies"][extra])}
-    bounds = {name: {each.operator: each.version for each in need.specifier} for name, need in wanted.items()}
+    wanted = {
+        each.name: each
+        for extra in extras
+        for each in map(Requirement, project["optional-dependencies"][extra])
+    }
+    bounds = {
+        name: {each.operator: each.version for each in need.specifier}
+        for name, need in wanted.items()
+    }
     python = project["requires-python"].removeprefix(">=")
-    return {name: (known[">="], known.get("<", "")) for name, known in bounds.items()} | {"Python": (python, "")}
+    return {name: (known[">="], known.get("<", "")) for name, known in bounds.items()} | {
+        "Python": (python, "")
+    }
 
 
 def test_the_versions_on_the_page_are_those_that_are_admitted() -> None:

@@ -7,7 +7,10 @@ from typing import Any
 
 import pytest
 from langchain.agents import create_agent
-from langchain_classic.retrievers.document_compressors import CrossEncoderReranker, DocumentCompressorPipeline
+from langchain_classic.retrievers.document_compressors import (
+    CrossEncoderReranker,
+    DocumentCompressorPipeline,
+)
 from langchain_classic.retrievers.document_compressors.cross_encoder import BaseCrossEncoder
 from langchain_core.documents import BaseDocumentCompressor, Document
 from langchain_text_splitters import CharacterTextSplitter
@@ -40,7 +43,11 @@ class Rewriting(BaseDocumentCompressor):
     def compress_documents(
         self, documents: Sequence[Document], query: str, callbacks: Any = None
     ) -> Sequence[Document]:
-        return [Document("shortened", metadata=each.metadata) for each in documents if "soup" in each.page_content]
+        return [
+            Document("shortened", metadata=each.metadata)
+            for each in documents
+            if "soup" in each.page_content
+        ]
 
 
 class Forgetful(BaseDocumentCompressor):
@@ -58,7 +65,10 @@ class Forgetful(BaseDocumentCompressor):
 def compressors() -> list[Any]:
     reranker = CrossEncoderReranker(model=Pairs(), top_n=1)
     pipeline = DocumentCompressorPipeline(
-        transformers=[CharacterTextSplitter(chunk_size=20, chunk_overlap=0, separator=" "), reranker]
+        transformers=[
+            CharacterTextSplitter(chunk_size=20, chunk_overlap=0, separator=" "),
+            reranker,
+        ]
     )
     return [reranker, pipeline, Rewriting(), Forgetful(), Pairs()]
 
@@ -70,7 +80,9 @@ def told(memory: Memory) -> None:
 
 
 @pytest.mark.parametrize("compressor", compressors(), ids=lambda each: type(each).__name__)
-def test_a_document_compressor_decides_who_is_first_and_no_hit_is_lost_or_changed(make: Make, compressor: Any) -> None:
+def test_a_document_compressor_decides_who_is_first_and_no_hit_is_lost_or_changed(
+    make: Make, compressor: Any
+) -> None:
     with make(reranker=compressor) as memory:
         told(memory)
         found = memory.recall(ASKED, hold=False)

@@ -30,7 +30,18 @@ from tests.conftest import Make
 
 LEAST, LOOKBACK, STEP = 1_024, 20, 128
 RULES = "You are a careful assistant, and you weigh your words. " * 110
-TOPICS = ["harbour", "garden", "kitchen", "bicycle", "office", "school", "museum", "forest", "river", "bakery"]
+TOPICS = [
+    "harbour",
+    "garden",
+    "kitchen",
+    "bicycle",
+    "office",
+    "school",
+    "museum",
+    "forest",
+    "river",
+    "bakery",
+]
 TURNS = 12
 
 
@@ -93,13 +104,19 @@ class Claude(ChatAnthropic):
     calls: bool = False
     model: str = Field(default="claude-sonnet-4-5", alias="model_name")
 
-    def _generate(self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any) -> ChatResult:
-        payload = json.loads(json.dumps(self._get_request_payload(messages, stop=stop, **kwargs), default=str))
+    def _generate(
+        self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any
+    ) -> ChatResult:
+        payload = json.loads(
+            json.dumps(self._get_request_payload(messages, stop=stop, **kwargs), default=str)
+        )
         (self.provider.take_automatically if self.automatically else self.provider.take)(payload)
         asked = len([each for each in messages if each.type == "human"])
         if self.calls and asked % 3 == 0 and messages[-1].type == "human":
             call = {"name": "look_up", "args": {"town": "Bergen"}, "id": f"c{len(messages)}"}
-            return ChatResult(generations=[ChatGeneration(message=AIMessage("", tool_calls=[call]))])
+            return ChatResult(
+                generations=[ChatGeneration(message=AIMessage("", tool_calls=[call]))]
+            )
         said = "Noted, and thank you for telling me of this; I shall keep it in mind."
         return ChatResult(generations=[ChatGeneration(message=AIMessage(said))])
 
@@ -117,7 +134,10 @@ def _blocks(payload: dict[str, Any]) -> list[tuple[str, bool]]:
         for block in [{"type": "text", "text": content}] if isinstance(content, str) else content:
             found.append({**block, "role": message["role"]})
     return [
-        (json.dumps({key: block[key] for key in sorted(block) if key != "cache_control"}), "cache_control" in block)
+        (
+            json.dumps({key: block[key] for key in sorted(block) if key != "cache_control"}),
+            "cache_control" in block,
+        )
         for block in found
     ]
 
@@ -133,10 +153,15 @@ def _common(these: list[str], those: list[str]) -> int:
 
 def talk(model: Claude, middleware: Sequence[Any]) -> Cache:
     """A conversation, of whose questions each has something to recall."""
-    agent = create_agent(model, [look_up], system_prompt=RULES, middleware=middleware, checkpointer=InMemorySaver())
+    agent = create_agent(
+        model, [look_up], system_prompt=RULES, middleware=middleware, checkpointer=InMemorySaver()
+    )
     for at in range(TURNS):
         question = f"What do you think of the {TOPICS[at % 10]} of town {at}, where I was with my sister last summer?"
-        agent.invoke({"messages": [("user", question)]}, {"configurable": {"user_id": "ann", "thread_id": "t"}})
+        agent.invoke(
+            {"messages": [("user", question)]},
+            {"configurable": {"user_id": "ann", "thread_id": "t"}},
+        )
     return model.provider
 
 
@@ -145,7 +170,10 @@ def known(make: Make) -> Make:
     memory = make(user="ann", session="old")
     towns = [(topic, at) for at, topic in enumerate(TOPICS * 4)]
     memory.remember_many(
-        [{"content": f"The {topic} in town {at} is where I met my friend number {at * 7}."} for topic, at in towns]
+        [
+            {"content": f"The {topic} in town {at} is where I met my friend number {at * 7}."}
+            for topic, at in towns
+        ]
     )
     memory.remember("I live in Bergen.", role="user")
     return make
@@ -171,10 +199,14 @@ def test_with_anthropics_breakpoints_as_much_of_the_conversation_is_read_as_with
     assert cached.most == MOST
 
 
-def test_a_provider_that_keeps_any_beginning_reads_nearly_as_much_as_without_memory(known: Make) -> None:
+def test_a_provider_that_keeps_any_beginning_reads_nearly_as_much_as_without_memory(
+    known: Make,
+) -> None:
     without = talk(claude(automatically=True), [])
     cached = talk(claude(automatically=True), [HTMMemoryMiddleware(known(), budget=16_000)])
-    sys.stdout.write(f"any beginning: read without memory {without.share:.0%}, with memory {cached.share:.0%}\n")
+    sys.stdout.write(
+        f"any beginning: read without memory {without.share:.0%}, with memory {cached.share:.0%}\n"
+    )
     assert cached.sent > 1.05 * without.sent
     assert cached.read >= 0.9 * without.read
 
@@ -182,8 +214,12 @@ def test_a_provider_that_keeps_any_beginning_reads_nearly_as_much_as_without_mem
 def test_in_the_system_prompt_memory_costs_the_cache_of_the_conversation(known: Make) -> None:
     memory = HTMMemoryMiddleware(known(), inject="system", budget=16_000)
     cached = talk(claude(), [memory, AnthropicPromptCachingMiddleware()])
-    anyhow = talk(claude(automatically=True), [HTMMemoryMiddleware(known(), inject="system", budget=16_000)])
-    sys.stdout.write(f"in the system prompt: read {cached.share:.0%}, by any beginning {anyhow.share:.0%}\n")
+    anyhow = talk(
+        claude(automatically=True), [HTMMemoryMiddleware(known(), inject="system", budget=16_000)]
+    )
+    sys.stdout.write(
+        f"in the system prompt: read {cached.share:.0%}, by any beginning {anyhow.share:.0%}\n"
+    )
     assert 0.3 < cached.share < 0.7
 
 
@@ -219,8 +255,16 @@ def test_there_are_never_more_breakpoints_than_a_provider_takes() -> None:
 
 
 def test_a_breakpoint_is_like_the_last_of_the_others_and_on_what_can_have_one() -> None:
-    thinking = AIMessage([{"type": "text", "text": "so"}, {"type": "thinking", "thinking": "hm", "signature": "x"}])
-    talk = [SystemMessage(marked("rules")), HumanMessage("one"), thinking, AIMessage(""), HumanMessage("three")]
+    thinking = AIMessage(
+        [{"type": "text", "text": "so"}, {"type": "thinking", "thinking": "hm", "signature": "x"}]
+    )
+    talk = [
+        SystemMessage(marked("rules")),
+        HumanMessage("one"),
+        thinking,
+        AIMessage(""),
+        HumanMessage("three"),
+    ]
     shown = with_breakpoint(with_block(talk, BLOCK, inject="question"), BLOCK)
     assert marks_of(shown) == [0, 1]
     assert shown[1].content[0] == {"type": "text", "text": "one", "cache_control": MARK}  # type: ignore[index]
@@ -239,6 +283,8 @@ def test_a_chain_that_is_given_a_breakpoint_gets_one_before_memory(known: Make) 
     model = claude()
     chain = with_memory(model, known(), user="ann", session="s")
     for at in range(6):
-        chain.invoke([SystemMessage(marked(RULES)), HumanMessage(f"What of the harbour in town {at}?")])
+        chain.invoke(
+            [SystemMessage(marked(RULES)), HumanMessage(f"What of the harbour in town {at}?")]
+        )
     assert model.provider.most == 2
     assert model.provider.share > 0.6

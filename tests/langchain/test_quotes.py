@@ -32,13 +32,21 @@ def test_what_was_forgotten_is_in_no_later_request_and_purged_from_the_log(
     make: Make, database: Database, tenant: str, saver: InMemorySaver | None
 ) -> None:
     with make() as memory:
-        told = memory.of(user="carla", session="c1").remember(f"My phone number is {NUMBER}.", role="user")
+        told = memory.of(user="carla", session="c1").remember(
+            f"My phone number is {NUMBER}.", role="user"
+        )
         memory.flush()
-        model = scripted(calling("recall", query="phone number"), calling("forget", memory_id=told.id), "Forgotten.")
+        model = scripted(
+            calling("recall", query="phone number"),
+            calling("forget", memory_id=told.id),
+            "Forgotten.",
+        )
         middleware = HTMMemoryMiddleware(memory, tools=("recall", "remember", "forget"))
         agent = create_agent(model, middleware=[middleware], checkpointer=saver)
         agent.invoke({"messages": [("user", "Please forget it.")]}, config("c3"))
-        assert any(NUMBER in text for text in texts(model.seen[1])), "the model that asked was shown what it asked for"
+        assert any(NUMBER in text for text in texts(model.seen[1])), (
+            "the model that asked was shown what it asked for"
+        )
         memory.of(user="carla").purge(timedelta(0), confirm="confirmed")
         for thread in ("c3", "c4"):
             agent.invoke({"messages": [("user", "Thanks. What is my number?")]}, config(thread))
@@ -47,7 +55,9 @@ def test_what_was_forgotten_is_in_no_later_request_and_purged_from_the_log(
             for table in ("mentions", "nodes", "passages"):
                 rows = connection.execute(f"select t.*::text as row from {table} t").fetchall()  # type: ignore[arg-type]
                 assert rows is not None
-                assert not [row for row in rows if NUMBER in str(row) or NUMBER.encode().hex() in str(row)], table
+                assert not [
+                    row for row in rows if NUMBER in str(row) or NUMBER.encode().hex() in str(row)
+                ], table
 
 
 def test_a_result_that_quotes_nothing_is_kept_as_it_is(make: Make) -> None:

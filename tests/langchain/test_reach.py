@@ -16,7 +16,10 @@ TOLD = (
     ("I moved to Lisbon in May.", "Where do I live?"),
     ("My sister Clara is allergic to shellfish.", "What can't Clara eat?"),
     ("We called the puppy Biscuit.", "What's the name of our dog?"),
-    ("The landlord wants the rent on the first of each month.", "When do I have to pay for the flat?"),
+    (
+        "The landlord wants the rent on the first of each month.",
+        "When do I have to pay for the flat?",
+    ),
     ("I'm reading The Master and Margarita right now.", "Which book am I in the middle of?"),
     ("My flight to Oslo leaves at 6:40 on Friday.", "How early do I have to be at the airport?"),
     ("I can't stand coriander.", "Which herb should you leave out of my recipes?"),
@@ -56,7 +59,9 @@ def test_the_ninth_wording_of_a_question_is_shown_the_fact_and_not_the_earlier_q
     with make(user="ann", embedder=real_embedder) as memory:
         model = scripted(then="I am not sure.")
         agent = create_agent(model, middleware=[HTMMemoryMiddleware(memory)])
-        agent.invoke({"messages": [("user", "The service for billing answers at 8080.")]}, _thread("told"))
+        agent.invoke(
+            {"messages": [("user", "The service for billing answers at 8080.")]}, _thread("told")
+        )
         for at, wording in enumerate(wordings):
             agent.invoke({"messages": [("user", wording)]}, _thread(f"asked-{at}"))
         memory.flush()

@@ -41,9 +41,18 @@ def steps(records: RecordManager) -> list[Any]:
     with at(records, 200.5):
         records.update(["b", "d"], group_ids=["g2", "g1"], time_at_least=200.5)
     answers: list[Any] = [records.exists(["a", "none", "d"]), records.exists([])]
-    for bounds in ({}, {"before": 200.5}, {"before": 200.6}, {"after": 100.0}, {"after": 99.9, "before": 101.0}):
+    for bounds in (
+        {},
+        {"before": 200.5},
+        {"before": 200.6},
+        {"after": 100.0},
+        {"after": 99.9, "before": 101.0},
+    ):
         answers.append(sorted(records.list_keys(**bounds)))  # type: ignore[arg-type]
-    answers += [sorted(records.list_keys(group_ids=groups)) for groups in (["g1"], ["g2", "g1"], ["none"], [])]
+    answers += [
+        sorted(records.list_keys(group_ids=groups))
+        for groups in (["g1"], ["g2", "g1"], ["none"], [])
+    ]
     answers += [len(records.list_keys(limit=limit)) for limit in (2, 10, None)]
     answers.append(records.list_keys(group_ids=["g1"], before=150.0))
     for wrong in ({"group_ids": ["g1"]}, {"time_at_least": time.time() + 3_600}):
@@ -72,8 +81,12 @@ def test_awaited_it_does_the_same(records: HTMRecordManager) -> None:
     asyncio.run(all_of_it())
 
 
-def test_times_are_the_databases_and_not_this_processs(records: HTMRecordManager, make: Make) -> None:
-    wrong = HTMRecordManager("kittens", memory=make(clock=lambda: pytest.fail("nobody asks this clock for the time")))
+def test_times_are_the_databases_and_not_this_processs(
+    records: HTMRecordManager, make: Make
+) -> None:
+    wrong = HTMRecordManager(
+        "kittens", memory=make(clock=lambda: pytest.fail("nobody asks this clock for the time"))
+    )
     assert records.get_time() <= wrong.get_time() <= records.get_time()
     assert abs(records.get_time() - time.time()) < 60
 
@@ -94,7 +107,9 @@ def test_an_update_without_groups_keeps_those_that_are_known(records: HTMRecordM
     assert records.list_keys(group_ids=["b"]) == ["key2"]
 
 
-def test_managers_of_other_names_and_tenants_are_apart(records: HTMRecordManager, make: Make) -> None:
+def test_managers_of_other_names_and_tenants_are_apart(
+    records: HTMRecordManager, make: Make
+) -> None:
     records.update(KEYS)
     for other in (
         HTMRecordManager("puppies", memory=records.memory),
@@ -113,7 +128,12 @@ def document(text: str, source: str = "1") -> Document:
 
 
 def counts(added: int, updated: int, skipped: int, deleted: int) -> dict[str, int]:
-    return {"num_added": added, "num_updated": updated, "num_skipped": skipped, "num_deleted": deleted}
+    return {
+        "num_added": added,
+        "num_updated": updated,
+        "num_skipped": skipped,
+        "num_deleted": deleted,
+    }
 
 
 Run = Callable[..., dict[str, Any]]
@@ -136,14 +156,20 @@ def run(request: pytest.FixtureRequest, records: HTMRecordManager) -> Run:
 
 
 def test_without_clean_up_nothing_is_loaded_twice(run: Run) -> None:
-    assert run(document("a"), document("b"), document("a")) == {**counts(2, 0, 1, 0), "held": {"a", "b"}}
+    assert run(document("a"), document("b"), document("a")) == {
+        **counts(2, 0, 1, 0),
+        "held": {"a", "b"},
+    }
     assert run(document("a"), document("c")) == {**counts(1, 0, 1, 0), "held": {"a", "b", "c"}}
     assert run(document("a"), force_update=True) == {**counts(0, 1, 0, 0), "held": {"a", "b", "c"}}
 
 
 def test_full_clean_up_deletes_all_that_was_not_loaded_again(run: Run) -> None:
     run(document("a"), document("b", "2"), cleanup="full")
-    assert run(document("b", "2"), document("c", "2"), cleanup="full") == {**counts(1, 0, 1, 1), "held": {"b", "c"}}
+    assert run(document("b", "2"), document("c", "2"), cleanup="full") == {
+        **counts(1, 0, 1, 1),
+        "held": {"b", "c"},
+    }
     assert run(cleanup="full") == {**counts(0, 0, 0, 2), "held": set()}
 
 
@@ -160,12 +186,28 @@ def test_scoped_full_clean_up_deletes_at_the_end_within_the_sources_that_came(ru
     assert again == {**counts(1, 0, 1, 1), "held": {"a2", "a3", "b1"}}
 
 
-def test_a_process_whose_clock_is_wrong_deletes_nothing_too_much(records: HTMRecordManager, make: Make) -> None:
+def test_a_process_whose_clock_is_wrong_deletes_nothing_too_much(
+    records: HTMRecordManager, make: Make
+) -> None:
     """A record is old by the database's clock alone, whoever wrote it."""
     store = HTMVectorStore(memory=records.memory)
-    index([document("a")], records, store, cleanup="full", source_id_key="source", key_encoder="sha256")
+    index(
+        [document("a")],
+        records,
+        store,
+        cleanup="full",
+        source_id_key="source",
+        key_encoder="sha256",
+    )
     with patch("time.time", return_value=0.0):
-        done = index([document("a")], records, store, cleanup="full", source_id_key="source", key_encoder="sha256")
+        done = index(
+            [document("a")],
+            records,
+            store,
+            cleanup="full",
+            source_id_key="source",
+            key_encoder="sha256",
+        )
     assert done == counts(0, 0, 1, 0)
 
 

@@ -44,7 +44,9 @@ def assert_kept_once(make: Make, *questions: str) -> None:
 
 
 @pytest.mark.parametrize("same_process", [True, False], ids=["same process", "new process"])
-def test_a_client_whose_answers_have_no_ids_is_known_by_its_own_messages(make: Make, same_process: bool) -> None:
+def test_a_client_whose_answers_have_no_ids_is_known_by_its_own_messages(
+    make: Make, same_process: bool
+) -> None:
     """LangGraph writes ids into the very objects that a client sends, so that its own messages keep theirs."""
     agent = create_agent(scripted(), middleware=[middleware(make)])
     history: list[Any] = []
@@ -58,7 +60,9 @@ def test_a_client_whose_answers_have_no_ids_is_known_by_its_own_messages(make: M
     assert_kept_once(make, "Q0", "Q1", "Q2")
 
 
-def test_a_client_that_gives_ids_of_its_own_to_both_sides_says_each_message_once(make: Make) -> None:
+def test_a_client_that_gives_ids_of_its_own_to_both_sides_says_each_message_once(
+    make: Make,
+) -> None:
     agent = create_agent(scripted(), middleware=[middleware(make)])
     history: list[dict[str, str]] = []
     for at in range(3):
@@ -109,7 +113,9 @@ class Failing:
         return patch.object(Conversation, "save", failing)
 
 
-FAILURES = pytest.mark.parametrize("times", [1, 2, 99], ids=["first save", "first two saves", "all saves"])
+FAILURES = pytest.mark.parametrize(
+    "times", [1, 2, 99], ids=["first save", "first two saves", "all saves"]
+)
 
 
 @FAILURES
@@ -158,12 +164,16 @@ def test_a_chain_keeps_its_history_once_and_in_order_while_the_database_fails(
     assert_kept_once(make, "Q0", "ok", "ok", "Q3")
 
 
-def test_a_client_that_edits_its_history_while_the_database_fails_goes_another_way_afterwards(make: Make) -> None:
+def test_a_client_that_edits_its_history_while_the_database_fails_goes_another_way_afterwards(
+    make: Make,
+) -> None:
     agent = create_agent(scripted(), middleware=[middleware(make)])
     agent.invoke({"messages": [("user", "Q0")]}, CONFIG)
     agent.invoke({"messages": [("user", "Q0"), ("assistant", "Noted."), ("user", "Q1")]}, CONFIG)
     with Failing(1).patched(), patch.object(deadline.Breaker, "check", lambda _: None):
-        agent.invoke({"messages": [("user", "Q0"), ("assistant", "Noted."), ("user", "Q2")]}, CONFIG)
+        agent.invoke(
+            {"messages": [("user", "Q0"), ("assistant", "Noted."), ("user", "Q2")]}, CONFIG
+        )
     assert log(make(user="ann")) == turns("Q0", "Q2")
     assert said(make(user="ann")) == turns("Q0", "Q1", "Q2")
 
@@ -177,7 +187,9 @@ def test_a_short_turn_that_is_said_again_while_the_database_fails_is_kept(make: 
     assert_kept_once(make, "ok", "ok")
 
 
-def test_a_system_message_with_an_id_does_not_hide_where_a_part_of_the_history_belongs(make: Make) -> None:
+def test_a_system_message_with_an_id_does_not_hide_where_a_part_of_the_history_belongs(
+    make: Make,
+) -> None:
     agent = create_agent(scripted(), middleware=[middleware(make)])
     history: list[Any] = []
     for at in range(4):
@@ -188,7 +200,9 @@ def test_a_system_message_with_an_id_does_not_hide_where_a_part_of_the_history_b
 
 
 @pytest.mark.parametrize("edits", [False, True], ids=["goes on", "goes another way"])
-@pytest.mark.parametrize("forgotten", ["My PIN is 4711.", "My boat is blue."], ids=["first", "in the middle"])
+@pytest.mark.parametrize(
+    "forgotten", ["My PIN is 4711.", "My boat is blue."], ids=["first", "in the middle"]
+)
 def test_a_forgotten_message_stays_forgotten_when_a_client_sends_it_again(
     make: Make, forgotten: str, edits: bool
 ) -> None:
@@ -203,13 +217,19 @@ def test_a_forgotten_message_stays_forgotten_when_a_client_sends_it_again(
     questions = ["My PIN is 4711.", "My boat is blue.", "I sail."]
     for question in questions:
         ask(question)
-    found = next(each for each in memory.timeline(session="t1", limit=100) if each.content == forgotten)
+    found = next(
+        each for each in memory.timeline(session="t1", limit=100) if each.content == forgotten
+    )
     memory.forget(str(found.node_id))
     if edits:
         del history[-2:]
     ask("I ski.")
     ask("I swim.")
-    left = [each for each in turns(*questions[: 2 if edits else 3], "I ski.", "I swim.") if each != forgotten]
+    left = [
+        each
+        for each in turns(*questions[: 2 if edits else 3], "I ski.", "I swim.")
+        if each != forgotten
+    ]
     assert log(memory) == left
     assert forgotten not in said(memory)
     assert forgotten not in [hit.content for hit in memory.recall(forgotten)]

@@ -48,13 +48,17 @@ def graph_of_workers(worker: Any) -> Any:
     graph.add_node("plan", lambda state: {"sections": []})
     graph.add_node("write", write)
     graph.add_edge(START, "plan")
-    graph.add_conditional_edges("plan", lambda state: [Send("write", {"prompt": "Write about sails."})], ["write"])
+    graph.add_conditional_edges(
+        "plan", lambda state: [Send("write", {"prompt": "Write about sails."})], ["write"]
+    )
     return graph.compile(checkpointer=InMemorySaver())
 
 
 @pytest.mark.parametrize("answer", [True, "yes"])
 def test_a_graphs_prompt_is_nobodys_word_when_its_run_is_resumed(make: Make, answer: Any) -> None:
-    worker = create_agent(scripted(CALL, "Done."), [approve], middleware=[HTMMemoryMiddleware(make(), recall_limit=0)])
+    worker = create_agent(
+        scripted(CALL, "Done."), [approve], middleware=[HTMMemoryMiddleware(make(), recall_limit=0)]
+    )
     app = graph_of_workers(worker)
     app.invoke({"topic": "Boats, please."}, CONFIG)
     assert app.invoke(Command(resume=answer), CONFIG)["sections"] == ["Done."]
@@ -63,7 +67,8 @@ def test_a_graphs_prompt_is_nobodys_word_when_its_run_is_resumed(make: Make, ans
 
 def test_a_graphs_prompt_is_nobodys_word_when_its_run_goes_on_after_an_error(make: Make) -> None:
     worker = create_agent(
-        scripted(ValueError("away"), "Done."), middleware=[HTMMemoryMiddleware(make(), recall_limit=0)]
+        scripted(ValueError("away"), "Done."),
+        middleware=[HTMMemoryMiddleware(make(), recall_limit=0)],
     )
     app = graph_of_workers(worker)
     with pytest.raises(ValueError, match="away"):
@@ -80,10 +85,16 @@ def test_a_graphs_prompt_is_nobodys_word_when_the_graph_is_given_no_text(make: M
 
 def test_the_users_words_stay_theirs_when_a_run_is_resumed(make: Make) -> None:
     """An agent that a node calls with the words of the state."""
-    agent = create_agent(scripted(CALL, "Done."), [approve], middleware=[HTMMemoryMiddleware(make(), recall_limit=0)])
+    agent = create_agent(
+        scripted(CALL, "Done."), [approve], middleware=[HTMMemoryMiddleware(make(), recall_limit=0)]
+    )
 
     def answer(state: Any) -> Any:
-        return {"messages": agent.invoke({"messages": [("user", state["messages"][-1].text)]})["messages"]}
+        return {
+            "messages": agent.invoke({"messages": [("user", state["messages"][-1].text)]})[
+                "messages"
+            ]
+        }
 
     graph = StateGraph(MessagesState)
     graph.add_node("answer", answer)
@@ -97,7 +108,9 @@ def test_the_users_words_stay_theirs_when_a_run_is_resumed(make: Make) -> None:
 
 def test_a_run_that_is_resumed_has_all_of_a_turns_time(make: Make) -> None:
     memory = HTMMemoryMiddleware(make(), recall_limit=0, timeout=2.0)
-    agent = create_agent(scripted(CALL, "Done."), [approve], middleware=[memory], checkpointer=InMemorySaver())
+    agent = create_agent(
+        scripted(CALL, "Done."), [approve], middleware=[memory], checkpointer=InMemorySaver()
+    )
     agent.invoke({"messages": [HumanMessage("Paint my boat.")]}, CONFIG)
     [conversation] = memory._conversations._open.values()
     conversation.deadline._spent = 2.5  # as after a slow first half

@@ -33,8 +33,15 @@ def test_documents_say_that_the_time_in_the_query_holds_no_answer(memory: Memory
     retriever = HTMRetriever(memory=memory, timeframe="auto")
     found = retriever.invoke("What was Clara allergic to in March 1999, peanuts?")
     assert found[0].page_content == "Clara is allergic to peanuts."
-    assert found[0].metadata["htm"]["timeframe"].startswith("Nothing from \u201cin March 1999\u201d answers this")
-    assert retriever.invoke("What is Clara allergic to, peanuts?")[0].metadata["htm"]["timeframe"] is None
+    assert (
+        found[0]
+        .metadata["htm"]["timeframe"]
+        .startswith("Nothing from \u201cin March 1999\u201d answers this")
+    )
+    assert (
+        retriever.invoke("What is Clara allergic to, peanuts?")[0].metadata["htm"]["timeframe"]
+        is None
+    )
 
 
 def test_documents_say_where_they_come_from(memory: Memory) -> None:
@@ -44,7 +51,12 @@ def test_documents_say_where_they_come_from(memory: Memory) -> None:
     assert first.page_content == "Clara is allergic to peanuts."
     assert first.metadata["kind"] == "fact"
     about = first.metadata["htm"]
-    assert (about["role"], about["name"], about["session"], about["rank"]) == ("user", "ann", "s1", 1)
+    assert (about["role"], about["name"], about["session"], about["rank"]) == (
+        "user",
+        "ann",
+        "s1",
+        1,
+    )
     assert 0 < about["score"] <= 1
     assert about["tags"] == ["health"]
     assert first.id == memory.recall("Clara allergic")[0].node.id
@@ -56,7 +68,9 @@ def test_awaited_it_finds_the_same(memory: Memory) -> None:
     assert memory.flush()
     retriever = HTMRetriever(memory=memory)
     found = asyncio.run(retriever.ainvoke("peanuts", k=1))
-    assert [document.id for document in found] == [document.id for document in retriever.invoke("peanuts", k=1)]
+    assert [document.id for document in found] == [
+        document.id for document in retriever.invoke("peanuts", k=1)
+    ]
     assert len(found) == 1
 
 
@@ -71,7 +85,9 @@ def test_awaited_it_finds_the_same(memory: Memory) -> None:
     ],
     ids=["session", "tagged", "where", "min_score", "only"],
 )
-def test_what_recall_filters_by_it_filters_by(memory: Memory, options: dict[str, object], expected: set[str]) -> None:
+def test_what_recall_filters_by_it_filters_by(
+    memory: Memory, options: dict[str, object], expected: set[str]
+) -> None:
     tell(memory)
     assert memory.flush()
     found = HTMRetriever(memory=memory, **options).invoke("peanuts car Clara")
@@ -89,7 +105,12 @@ def test_nothing_of_the_address_is_serialised(tenant: str) -> None:
     memory = Memory("atlas", url="postgresql://ann:sesame@db.example/x", tenant=tenant)
     retriever = HTMRetriever(memory=memory, k=3)
     assert "memory" not in retriever.model_dump()
-    for text in (dumps(retriever), repr(retriever), retriever.model_dump_json(), str(retriever.config_specs)):
+    for text in (
+        dumps(retriever),
+        repr(retriever),
+        retriever.model_dump_json(),
+        str(retriever.config_specs),
+    ):
         assert "sesame" not in text
         assert "db.example" not in text
 
@@ -121,15 +142,23 @@ def test_it_answers_for_the_user_whom_the_configuration_names(make: Make) -> Non
     make().remember("A pin has four digits.")
     retriever = HTMRetriever(memory=make())
     ann = {"configurable": {"user_id": "ann"}}
-    assert contents(retriever.invoke("pin", ann)) == {"Ann's pin is 9876.", "A pin has four digits."}
-    assert contents(asyncio.run(retriever.ainvoke("pin", ann))) == {"Ann's pin is 9876.", "A pin has four digits."}
+    assert contents(retriever.invoke("pin", ann)) == {
+        "Ann's pin is 9876.",
+        "A pin has four digits.",
+    }
+    assert contents(asyncio.run(retriever.ainvoke("pin", ann))) == {
+        "Ann's pin is 9876.",
+        "A pin has four digits.",
+    }
     assert contents(retriever.invoke("pin")) == {"A pin has four digits."}
 
 
 def test_within_a_chain_it_answers_for_the_user_of_the_chains_run(make: Make) -> None:
     make(user="ann").remember("Ann's pin is 9876.")
     chain = RunnableLambda(lambda question: question) | HTMRetriever(memory=make())
-    assert contents(chain.invoke("pin", {"configurable": {"user_id": "ann"}})) == {"Ann's pin is 9876."}
+    assert contents(chain.invoke("pin", {"configurable": {"user_id": "ann"}})) == {
+        "Ann's pin is 9876."
+    }
     assert chain.invoke("pin", {"configurable": {"user_id": "bob"}}) == []
 
 
@@ -154,7 +183,9 @@ def test_a_session_is_that_of_the_runs_thread(make: Make) -> None:
     ],
     ids=["where", "tags", "tagged", "timeframe", "k", "limit"],
 )
-def test_a_call_and_a_run_may_each_narrow_what_is_found(memory: Memory, choice: dict[str, Any], expected: Any) -> None:
+def test_a_call_and_a_run_may_each_narrow_what_is_found(
+    memory: Memory, choice: dict[str, Any], expected: Any
+) -> None:
     tell(memory)
     assert memory.flush()
     retriever = HTMRetriever(memory=memory)

@@ -26,9 +26,13 @@ TURN, STEP = 12, 6
 
 pytestmark = [
     pytest.mark.skipif(
-        os.environ.get("HTM_TEST_USER_WALLS") == "1", reason="behind the wall each transaction has a message more"
+        os.environ.get("HTM_TEST_USER_WALLS") == "1",
+        reason="behind the wall each transaction has a message more",
     ),
-    pytest.mark.skipif(os.environ.get("HTM_TEST_CITUS") == "1", reason="on a cluster the url is not the tables' node"),
+    pytest.mark.skipif(
+        os.environ.get("HTM_TEST_CITUS") == "1",
+        reason="on a cluster the url is not the tables' node",
+    ),
 ]
 
 
@@ -46,7 +50,13 @@ def network(make: Make, monkeypatch: pytest.MonkeyPatch) -> Iterator[Proxy]:
 @pytest.fixture
 def far(network: Proxy, tenant: str) -> Memory:
     """A memory whose vectors are made by recall alone, which is what most round trips a turn can need."""
-    return Memory("atlas", url=network.dsn, tenant=tenant, embedder=HashEmbedder(), settings=Settings(worker="off"))
+    return Memory(
+        "atlas",
+        url=network.dsn,
+        tenant=tenant,
+        embedder=HashEmbedder(),
+        settings=Settings(worker="off"),
+    )
 
 
 def trips(network: Proxy, work: Any) -> int:
@@ -55,7 +65,9 @@ def trips(network: Proxy, work: Any) -> int:
     return network.trips - before
 
 
-def turn(memory: HTMMemoryMiddleware, words: str, *, saver: Any, steps: int = 0, answer: str = "Noted.") -> None:
+def turn(
+    memory: HTMMemoryMiddleware, words: str, *, saver: Any, steps: int = 0, answer: str = "Noted."
+) -> None:
     model = scripted(*(calls(f"{words} {n}", "kitchen") for n in range(steps)), then=answer)
     agent: Any = create_agent(model, [look], middleware=[memory], checkpointer=saver)
     agent.invoke(said(words), config())
@@ -77,7 +89,9 @@ def test_a_warm_turn_of_an_agent_waits_for_a_dozen_answers_of_the_server(
     took = []
     for n, words in enumerate(QUESTIONS):
         answer = "Noted." if answers == "always the same" else f"It lies in Kiel, on berth {n}."
-        took.append(trips(network, partial(turn, middleware, words, saver=checkpointer, answer=answer)))
+        took.append(
+            trips(network, partial(turn, middleware, words, saver=checkpointer, answer=answer))
+        )
     assert max(took) <= TURN
 
 
@@ -92,13 +106,19 @@ def test_a_turn_that_reads_what_is_known_of_its_user_again_waits_for_no_more(
     took = []
     for n, words in enumerate(QUESTIONS):
         far.of(user="ann").recall("boat", hold=False)
-        took.append(trips(network, partial(turn, middleware, words, saver=checkpointer, answer=f"Noted: {n}.")))
+        took.append(
+            trips(
+                network, partial(turn, middleware, words, saver=checkpointer, answer=f"Noted: {n}.")
+            )
+        )
     assert max(took) <= TURN
     assert far.of(user="ann").profile().lines
 
 
 @pytest.mark.parametrize("saver", [True, False], ids=["checkpointer", "no checkpointer"])
-def test_a_step_with_a_tool_waits_for_half_a_dozen_more(network: Proxy, far: Memory, saver: bool) -> None:
+def test_a_step_with_a_tool_waits_for_half_a_dozen_more(
+    network: Proxy, far: Memory, saver: bool
+) -> None:
     middleware, checkpointer = HTMMemoryMiddleware(far), InMemorySaver() if saver else None
     turn(middleware, "My boat is called Selene and lies in Kiel.", saver=checkpointer)
     for steps in (1, 5):
@@ -110,7 +130,9 @@ def test_a_step_with_a_tool_waits_for_half_a_dozen_more(network: Proxy, far: Mem
 def test_a_chain_waits_for_no_more_than_an_agent(network: Proxy, far: Memory) -> None:
     chain = with_memory(scripted(), far)
     chain.invoke("My boat is called Selene and lies in Kiel.", config())
-    assert max(trips(network, partial(chain.invoke, words, config())) for words in QUESTIONS) <= TURN
+    assert (
+        max(trips(network, partial(chain.invoke, words, config())) for words in QUESTIONS) <= TURN
+    )
 
 
 def test_to_remember_and_to_recall_are_two_round_trips_each(network: Proxy, far: Memory) -> None:
@@ -120,6 +142,14 @@ def test_to_remember_and_to_recall_are_two_round_trips_each(network: Proxy, far:
     assert trips(network, lambda: far.recall("How is my boat called?", hold=False)) == 2
     assert trips(network, lambda: far.remember("It lies in Kiel.")) == 2
     assert trips(network, lambda: far.remember("My boat is called Selene.")) == 2
-    assert trips(network, lambda: far.remember_many([{"content": f"It was in port {n}."} for n in range(30)])) == 2
-    assert trips(network, lambda: far.log("s1").append([{"content": "It is blue.", "id": "m1"}])) == 2
+    assert (
+        trips(
+            network,
+            lambda: far.remember_many([{"content": f"It was in port {n}."} for n in range(30)]),
+        )
+        == 2
+    )
+    assert (
+        trips(network, lambda: far.log("s1").append([{"content": "It is blue.", "id": "m1"}])) == 2
+    )
     assert trips(network, lambda: far.log("s1").entries()) == 1

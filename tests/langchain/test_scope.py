@@ -19,21 +19,30 @@ from tests.langchain.models import scripted
 
 
 def runtime(**parts: Any) -> Any:
-    return SimpleNamespace(**({"context": None, "server_info": None, "execution_info": None} | parts))
+    return SimpleNamespace(
+        **({"context": None, "server_info": None, "execution_info": None} | parts)
+    )
 
 
 SERVER = SimpleNamespace(user=SimpleNamespace(identity="served"))
 
 
-def test_the_user_is_the_one_given_then_the_servers_then_the_memorys_then_the_one_that_the_run_names() -> None:
+def test_the_user_is_the_one_given_then_the_servers_then_the_memorys_then_the_one_that_the_run_names() -> (
+    None
+):
     everywhere = runtime(context={"user_id": "told"}, server_info=SERVER)
     assert user_of(everywhere, source="fixed", own="own") == "fixed"
-    assert user_of(everywhere, source=lambda run: run.context["user_id"].upper(), own="own") == "TOLD"
+    assert (
+        user_of(everywhere, source=lambda run: run.context["user_id"].upper(), own="own") == "TOLD"
+    )
     assert user_of(everywhere, source=lambda run: None, own="own") == "own"
     assert user_of(everywhere, source=None, own="own") == "served"
     assert user_of(runtime(server_info=SERVER), source=None, own="own") == "served"
     assert user_of(runtime(context={"user_id": "told"}), source=None, own="own") == "own"
-    assert user_of(runtime(context={"user_id": "told"}), source=None, own=None, noted="noted") == "told"
+    assert (
+        user_of(runtime(context={"user_id": "told"}), source=None, own=None, noted="noted")
+        == "told"
+    )
     assert user_of(runtime(context={"user_id": "told"}), source=None, own=anonymous("t")) == "told"
     assert user_of(runtime(), source=None, own=None, noted="noted") == "noted"
     assert user_of(runtime(), source=None, own="own", noted="noted") == "own"
@@ -45,11 +54,18 @@ def test_the_user_is_the_one_given_then_the_servers_then_the_memorys_then_the_on
 def test_with_trust_a_context_goes_before_the_server_and_all_of_a_run_before_the_memory() -> None:
     everywhere = runtime(context={"user_id": "told"}, server_info=SERVER)
     assert user_of(everywhere, source=None, own="own", trust_context=True) == "told"
-    assert user_of(runtime(server_info=SERVER), source=None, own="own", trust_context=True) == "served"
+    assert (
+        user_of(runtime(server_info=SERVER), source=None, own="own", trust_context=True) == "served"
+    )
     configured = runtime(config={"configurable": {"user_id": "ann"}})
     assert user_of(configured, source=None, own="own", trust_context=True) == "ann"
     assert user_of(runtime(), source=None, own="own", trust_context=True) == "own"
-    assert session_of(runtime(context={"session_id": "s"}), source=None, default="own", trust_context=True) == "s"
+    assert (
+        session_of(
+            runtime(context={"session_id": "s"}), source=None, default="own", trust_context=True
+        )
+        == "s"
+    )
 
 
 def test_the_session_is_the_one_given_then_the_thread_then_the_memorys_then_the_contexts() -> None:
@@ -59,13 +75,25 @@ def test_the_session_is_the_one_given_then_the_thread_then_the_memorys_then_the_
     assert session_of(everywhere, source=lambda run: None, default="own") == "own"
     assert session_of(everywhere, source=None, default="own") == "t"
     configured = {"configurable": {"thread_id": "configured"}}
-    assert session_of(runtime(execution_info=thread, config=configured), source=None, default="own") == "t"
     assert (
-        session_of(runtime(context={"session_id": "s"}, config=configured), source=None, default="own") == "configured"
+        session_of(runtime(execution_info=thread, config=configured), source=None, default="own")
+        == "t"
+    )
+    assert (
+        session_of(
+            runtime(context={"session_id": "s"}, config=configured), source=None, default="own"
+        )
+        == "configured"
     )
     assert session_of(runtime(config=configured), source=None, default="own") == "configured"
-    assert session_of(runtime(context=SimpleNamespace(thread_id="c")), source=None, default=None) == "c"
-    assert session_of(runtime(context=SimpleNamespace(thread_id="c")), source=None, default="own") == "own"
+    assert (
+        session_of(runtime(context=SimpleNamespace(thread_id="c")), source=None, default=None)
+        == "c"
+    )
+    assert (
+        session_of(runtime(context=SimpleNamespace(thread_id="c")), source=None, default="own")
+        == "own"
+    )
     assert session_of(runtime(execution_info=thread), source=None, default="own") == "t"
     assert session_of(runtime(), source=None, default="own") == "own"
     assert session_of(runtime(), source=None, default=None) is None
@@ -78,9 +106,16 @@ class Context:
 
 
 def test_an_agents_context_says_who_is_speaking(make: Make) -> None:
-    agent = create_agent(scripted(), middleware=[HTMMemoryMiddleware(make())], context_schema=Context)
-    agent.invoke({"messages": [HumanMessage("hello")]}, context=Context(user_id="cleo", session_id="s9"))
-    assert [mention.content for mention in make(user="cleo").timeline(session="s9")] == ["hello", "Noted."]
+    agent = create_agent(
+        scripted(), middleware=[HTMMemoryMiddleware(make())], context_schema=Context
+    )
+    agent.invoke(
+        {"messages": [HumanMessage("hello")]}, context=Context(user_id="cleo", session_id="s9")
+    )
+    assert [mention.content for mention in make(user="cleo").timeline(session="s9")] == [
+        "hello",
+        "Noted.",
+    ]
 
 
 class Served:
@@ -96,21 +131,33 @@ class Served:
         (None, {"user_id": "told"}, "served"),
         (Context("cleo", "t1"), {"user_id": "told"}, "served"),
     ],
-    ids=["the server's alone", "the server's before the config's", "the server's before the context's"],
+    ids=[
+        "the server's alone",
+        "the server's before the config's",
+        "the server's before the context's",
+    ],
 )
 def test_an_agent_on_a_server_is_its_authenticated_users(
     make: Make, context: Context | None, told: dict[str, str], whose: str
 ) -> None:
-    agent = create_agent(scripted(), middleware=[HTMMemoryMiddleware(make())], context_schema=Context)
+    agent = create_agent(
+        scripted(), middleware=[HTMMemoryMiddleware(make())], context_schema=Context
+    )
     config: Any = {"configurable": {"thread_id": "t1", "langgraph_auth_user": Served(), **told}}
     agent.invoke({"messages": [HumanMessage("hello")]}, config, context=context)  # type: ignore[arg-type]
-    assert [mention.content for mention in make(user=whose).timeline(session="t1")] == ["hello", "Noted."]
+    assert [mention.content for mention in make(user=whose).timeline(session="t1")] == [
+        "hello",
+        "Noted.",
+    ]
 
 
 def test_a_memory_of_one_user_is_that_users_without_further_words(make: Make) -> None:
     agent = create_agent(scripted(), middleware=[HTMMemoryMiddleware(make(user="ann"))])
     agent.invoke({"messages": [HumanMessage("hello")]}, {"configurable": {"thread_id": "t1"}})
-    assert [mention.content for mention in make(user="ann").timeline(session="t1")] == ["hello", "Noted."]
+    assert [mention.content for mention in make(user="ann").timeline(session="t1")] == [
+        "hello",
+        "Noted.",
+    ]
 
 
 def test_the_config_that_a_tool_has_at_hand_is_looked_at_as_well() -> None:
@@ -119,12 +166,17 @@ def test_the_config_that_a_tool_has_at_hand_is_looked_at_as_well() -> None:
     assert session_of(held, source=None, default="own") == "t1"
 
 
-def test_the_memory_of_a_run_is_the_users_or_the_sessions_alone_or_the_one_given(make: Make) -> None:
+def test_the_memory_of_a_run_is_the_users_or_the_sessions_alone_or_the_one_given(
+    make: Make,
+) -> None:
     plain, own = make(), make(user="ann", session="s")
     known = runtime(context={"user_id": "bob", "thread_id": "t1"})
     nobody = runtime(context={"thread_id": "t1"})
     assert (memory_of(plain, known).user, memory_of(plain, known).session) == ("bob", "t1")
-    assert (memory_of(plain, nobody).user, memory_of(plain, nobody).session) == (anonymous("t1"), "t1")
+    assert (memory_of(plain, nobody).user, memory_of(plain, nobody).session) == (
+        anonymous("t1"),
+        "t1",
+    )
     assert (memory_of(own, nobody).user, memory_of(own, nobody).session) == ("ann", "s")
     assert memory_of(own, known).user == "ann"
     trusted = memory_of(own, known, trust_context=True)
@@ -135,7 +187,9 @@ def test_the_memory_of_a_run_is_the_users_or_the_sessions_alone_or_the_one_given
     assert memory_of(plain, None) is plain
 
 
-def test_recall_by_itself_goes_no_further_than_the_session_where_nobody_is_known(make: Make) -> None:
+def test_recall_by_itself_goes_no_further_than_the_session_where_nobody_is_known(
+    make: Make,
+) -> None:
     assert scope_of(make(user=anonymous("t1"))) == "session"
     assert scope_of(make(user="ann")) is None
     assert scope_of(make()) is None
@@ -146,7 +200,9 @@ def test_recall_by_itself_goes_no_further_than_the_session_where_nobody_is_known
     [("model:1", False), ("agent:1|model:2", False), ("tools:1|model:2", True), ("agent:1|tools:2|model:3", True),
      ("tools:1", False), ("", False), (None, False)],
 )  # fmt: skip
-def test_an_agent_that_runs_within_anothers_tools_is_a_subagent(space: str | None, is_subagent: bool) -> None:
+def test_an_agent_that_runs_within_anothers_tools_is_a_subagent(
+    space: str | None, is_subagent: bool
+) -> None:
     found = subagent_of(runtime(execution_info=SimpleNamespace(checkpoint_ns=space)))
     assert (found is not None) == is_subagent
 

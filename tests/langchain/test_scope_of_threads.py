@@ -16,7 +16,9 @@ from htm_langchain import HTMMemoryMiddleware, with_memory
 from tests.conftest import Make
 from tests.langchain.models import scripted, texts
 
-NOTE = AIMessage("", tool_calls=[{"name": "remember", "args": {"content": "The vault is blue."}, "id": "c1"}])
+NOTE = AIMessage(
+    "", tool_calls=[{"name": "remember", "args": {"content": "The vault is blue."}, "id": "c1"}]
+)
 
 
 def config(user: str | None = "ann", thread: str = "t1", **choices: Any) -> Any:
@@ -32,9 +34,15 @@ def kept(memory: Memory) -> list[str]:
 
 
 @pytest.mark.parametrize("awaited", [False, True])
-def test_what_a_run_that_failed_has_not_answered_is_not_the_next_speakers(make: Make, awaited: bool) -> None:
-    model = scripted(RuntimeError("the model is down"), RuntimeError("still"), "Hello both.", "Fine.")
-    agent: Any = create_agent(model, middleware=[HTMMemoryMiddleware(make(), limit=0)], checkpointer=InMemorySaver())
+def test_what_a_run_that_failed_has_not_answered_is_not_the_next_speakers(
+    make: Make, awaited: bool
+) -> None:
+    model = scripted(
+        RuntimeError("the model is down"), RuntimeError("still"), "Hello both.", "Fine."
+    )
+    agent: Any = create_agent(
+        model, middleware=[HTMMemoryMiddleware(make(), limit=0)], checkpointer=InMemorySaver()
+    )
 
     def run(user: str, *words: str) -> None:
         given = {"messages": [HumanMessage(each) for each in words]}
@@ -49,7 +57,13 @@ def test_what_a_run_that_failed_has_not_answered_is_not_the_next_speakers(make: 
     run("ben", "I am ben.", "My code is red.")
     run("ann", "Thanks.")
     assert kept(make(user="ben")) == ["I am ben.", "My code is red.", "Hello both."]
-    assert kept(make(user="ann")) == ["I am ann.", "My code is blue.", "Are you there?", "Thanks.", "Fine."]
+    assert kept(make(user="ann")) == [
+        "I am ann.",
+        "My code is blue.",
+        "Are you there?",
+        "Thanks.",
+        "Fine.",
+    ]
 
 
 @pytest.fixture
@@ -61,9 +75,15 @@ def other(make: Make, tenant: str) -> Memory:
 # -- the middleware's tools -------------------------------------------------------------------------------------------
 
 
-def test_the_middlewares_tools_work_in_the_tenant_in_which_the_thread_began(make: Make, other: Memory) -> None:
-    memory = HTMMemoryMiddleware(make(), tenant=[make().tenant, other.tenant], tools=["remember"], recall_limit=0)
-    agent = create_agent(scripted("Hello.", NOTE, "Done."), middleware=[memory], checkpointer=InMemorySaver())
+def test_the_middlewares_tools_work_in_the_tenant_in_which_the_thread_began(
+    make: Make, other: Memory
+) -> None:
+    memory = HTMMemoryMiddleware(
+        make(), tenant=[make().tenant, other.tenant], tools=["remember"], recall_limit=0
+    )
+    agent = create_agent(
+        scripted("Hello.", NOTE, "Done."), middleware=[memory], checkpointer=InMemorySaver()
+    )
     agent.invoke(say("hello"), config(tenant=other.tenant))
     agent.invoke(say("Note the vault."), config())
     assert "The vault is blue." in kept(other)
@@ -72,10 +92,14 @@ def test_the_middlewares_tools_work_in_the_tenant_in_which_the_thread_began(make
 
 def test_the_middlewares_tools_are_the_users_whose_turn_is_taken_up_again(make: Make) -> None:
     memory = HTMMemoryMiddleware(make(), tools=["remember"], recall_limit=0)
-    agent = create_agent(scripted("Hello.", then="Done."), middleware=[memory], checkpointer=InMemorySaver())
+    agent = create_agent(
+        scripted("Hello.", then="Done."), middleware=[memory], checkpointer=InMemorySaver()
+    )
     agent.invoke(say("Note the vault."), config())
     start = next(each for each in agent.get_state_history(config()) if each.next == ("model",))
-    again = create_agent(scripted(NOTE, "Done."), middleware=[memory], checkpointer=agent.checkpointer)
+    again = create_agent(
+        scripted(NOTE, "Done."), middleware=[memory], checkpointer=agent.checkpointer
+    )
     again.invoke(None, start.config)
     assert "The vault is blue." in kept(make(user="ann"))
     assert kept(make(user=anonymous("t1"))) == []
@@ -108,13 +132,17 @@ def test_an_agent_in_a_graph_stays_in_the_tenant_in_which_the_graphs_thread_bega
     for words in ("And our door is green.", "And our floor is red."):
         ask(words, config())
     assert kept(make(user="ann")) == []
-    assert {"Our pin is 4711.", "And our door is green.", "And our floor is red."} <= set(kept(other))
+    assert {"Our pin is 4711.", "And our door is green.", "And our floor is red."} <= set(
+        kept(other)
+    )
     with pytest.raises(InvalidInput, match="the tenant in which the thread began"):
         ask("Which pin?", config(tenant=make().tenant))
     assert kept(make(user="ann")) == []
 
 
-def test_a_run_that_may_choose_a_tenant_names_it_where_nothing_tells_which_it_was(make: Make, other: Memory) -> None:
+def test_a_run_that_may_choose_a_tenant_names_it_where_nothing_tells_which_it_was(
+    make: Make, other: Memory
+) -> None:
     """In an agent without a checkpointer, in a graph whose thread begins, and in a chain."""
     tenants = [make().tenant, other.tenant]
     memory = HTMMemoryMiddleware(make(), tenant=tenants, recall_limit=0)
@@ -123,7 +151,10 @@ def test_a_run_that_may_choose_a_tenant_names_it_where_nothing_tells_which_it_wa
     graphs = graph_of(agent), graph_of(agent, checkpointer=InMemorySaver())
     for ask in (
         chain.invoke,
-        *(lambda words, config, app=app: app.invoke(say(words), config) for app in (agent, *graphs)),
+        *(
+            lambda words, config, app=app: app.invoke(say(words), config)
+            for app in (agent, *graphs)
+        ),
     ):
         with pytest.raises(InvalidInput, match="nothing tells in which one the conversation began"):
             ask("hello", config())
@@ -140,15 +171,25 @@ def test_a_run_that_may_choose_a_tenant_names_it_where_nothing_tells_which_it_wa
 def test_words_that_were_forgotten_are_not_shown_in_the_next_turn(make: Make) -> None:
     """The log is read again in each turn, also where it is shown before a thread that goes on."""
     memory, ann = HTMMemoryMiddleware(make(), recall_limit=0), make(user="ann")
-    create_agent(scripted(), middleware=[memory], checkpointer=InMemorySaver()).invoke(say("My pin is 4711."), config())
+    create_agent(scripted(), middleware=[memory], checkpointer=InMemorySaver()).invoke(
+        say("My pin is 4711."), config()
+    )
     model = scripted()
-    agent = create_agent(model, middleware=[HTMMemoryMiddleware(make(), recall_limit=0)], checkpointer=InMemorySaver())
+    agent = create_agent(
+        model,
+        middleware=[HTMMemoryMiddleware(make(), recall_limit=0)],
+        checkpointer=InMemorySaver(),
+    )
     agent.invoke(say("hello"), config())
     assert "My pin is 4711." in texts(model.seen[-1])
     assert ann.flush()
     ann.forget(ann.recall("My pin is 4711.")[0].node.id)
     agent.invoke(say("And now?"), config())
-    assert texts(model.seen[-1]) == ["hello", "Noted.", "And now?"]  # a window begins with a person's message
+    assert texts(model.seen[-1]) == [
+        "hello",
+        "Noted.",
+        "And now?",
+    ]  # a window begins with a person's message
 
 
 @pytest.mark.parametrize("awaited", [False, True], ids=["invoke", "ainvoke"])

@@ -6,12 +6,20 @@ from datetime import UTC, date, datetime
 from typing import Any
 
 import pytest
-from langchain_core.structured_query import Comparator, Comparison, Operation, Operator, StructuredQuery
+from langchain_core.structured_query import (
+    Comparator,
+    Comparison,
+    Operation,
+    Operator,
+    StructuredQuery,
+)
 
 from htm_core import InvalidInput, Memory
 from htm_langchain import HTMTranslator, HTMVectorStore
 
-EQ, NE, GT, GTE, LT, LTE = (getattr(Comparator, name) for name in ("EQ", "NE", "GT", "GTE", "LT", "LTE"))
+EQ, NE, GT, GTE, LT, LTE = (
+    getattr(Comparator, name) for name in ("EQ", "NE", "GT", "GTE", "LT", "LTE")
+)
 MARCH = {"date": "2025-03-01", "type": "date"}
 
 
@@ -26,10 +34,25 @@ def boats(memory: Memory) -> HTMVectorStore:
     store.add_texts(
         ["a boat of oak", "a boat of pine", "a boat of steel", "a boat of paper"],
         [
-            {"name": "Albatross", "year": 1999, "colours": ["red", "white"], "built": date(2025, 2, 28)},
+            {
+                "name": "Albatross",
+                "year": 1999,
+                "colours": ["red", "white"],
+                "built": date(2025, 2, 28),
+            },
             {"name": "Bluebird", "year": 2010, "colours": ["blue"], "built": date(2025, 3, 1)},
-            {"name": "Cormorant", "year": 2020, "colours": ["red"], "built": datetime(2025, 3, 1, 18, tzinfo=UTC)},
-            {"name": "Dipper_1", "year": 2021, "colours": [], "built": datetime(2025, 3, 2, tzinfo=UTC)},
+            {
+                "name": "Cormorant",
+                "year": 2020,
+                "colours": ["red"],
+                "built": datetime(2025, 3, 1, 18, tzinfo=UTC),
+            },
+            {
+                "name": "Dipper_1",
+                "year": 2021,
+                "colours": [],
+                "built": datetime(2025, 3, 2, tzinfo=UTC),
+            },
         ],
         ids=["a", "b", "c", "d"],
     )
@@ -72,7 +95,9 @@ def test_every_comparator_holds_as_its_word_says(
 ) -> None:
     query, arguments = filtered(Comparison(comparator, attribute, value))
     assert query == "boats"
-    assert {document.id for document in boats.similarity_search("boat", k=10, **arguments)} == set(expected)
+    assert {document.id for document in boats.similarity_search("boat", k=10, **arguments)} == set(
+        expected
+    )
 
 
 def test_conditions_are_joined_and_negated(boats: HTMVectorStore) -> None:
@@ -84,8 +109,12 @@ def test_conditions_are_joined_and_negated(boats: HTMVectorStore) -> None:
         ((Operation(Operator.NOT, [old]), red), Operator.AND, {"c"}),
     ):
         _, arguments = filtered(*conditions, operator=operator)
-        assert {document.id for document in boats.similarity_search("boat", k=10, **arguments)} == expected
-        assert {document.id for document in boats.max_marginal_relevance_search("boat", **arguments)} == expected
+        assert {
+            document.id for document in boats.similarity_search("boat", k=10, **arguments)
+        } == expected
+        assert {
+            document.id for document in boats.max_marginal_relevance_search("boat", **arguments)
+        } == expected
 
 
 def test_without_a_condition_there_is_no_filter() -> None:
@@ -100,8 +129,14 @@ def test_it_tells_the_model_that_it_may_use_all_of_them() -> None:
 @pytest.mark.parametrize(
     ("comparison", "message"),
     [
-        (Comparison(EQ, "built", {"date": "the ides of March", "type": "date"}), "expected a date such as"),
-        (Comparison(EQ, "built", {"datetime": "noon", "type": "datetime"}), "expected a time such as"),
+        (
+            Comparison(EQ, "built", {"date": "the ides of March", "type": "date"}),
+            "expected a date such as",
+        ),
+        (
+            Comparison(EQ, "built", {"datetime": "noon", "type": "datetime"}),
+            "expected a time such as",
+        ),
         (Comparison(Comparator.LIKE, "name", 3), "expected a text for like"),
         (Comparison(Comparator.CONTAIN, "built", MARCH), "expected a text to look for"),
         (Operation(Operator.AND, []), "expected a condition in and"),

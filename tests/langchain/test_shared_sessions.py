@@ -36,7 +36,9 @@ class Desk:
         memory = HTMMemoryMiddleware(self._make(), session=self._session, recall_limit=0)
         self.agent = create_agent(self.model, middleware=[memory], checkpointer=self.saver)
 
-    def ask(self, thread: str, words: str, *, user: str = "ann", awaited: bool = False) -> list[str]:
+    def ask(
+        self, thread: str, words: str, *, user: str = "ann", awaited: bool = False
+    ) -> list[str]:
         """Ask in a thread; answers with what the model was shown."""
         given: Any = {"messages": [HumanMessage(words)]}
         config: Any = {"configurable": {"thread_id": thread, "user_id": user}}
@@ -48,12 +50,16 @@ class Desk:
 
     def remove(self, thread: str, *ids: str) -> None:
         """Remove messages from a thread, as a client does."""
-        self.agent.update_state(self.config(thread), {"messages": [RemoveMessage(id=id) for id in ids]})
+        self.agent.update_state(
+            self.config(thread), {"messages": [RemoveMessage(id=id) for id in ids]}
+        )
 
     def branch(self, snapshot: Any, words: str) -> None:
         """Ask from an earlier state of a thread."""
         given: Any = {"messages": [HumanMessage(words)]}
-        self.agent.invoke(given, {"configurable": {**snapshot.config["configurable"], "user_id": "ann"}})
+        self.agent.invoke(
+            given, {"configurable": {**snapshot.config["configurable"], "user_id": "ann"}}
+        )
 
     def messages(self, thread: str) -> list[Any]:
         return list(self.agent.get_state(self.config(thread)).values["messages"])
@@ -63,7 +69,9 @@ class Desk:
 
 
 def log(memory: Memory, session: str = "desk") -> list[str]:
-    return [mention.content for mention in memory.log(session).tail() if mention.content != "Noted."]
+    return [
+        mention.content for mention in memory.log(session).tail() if mention.content != "Noted."
+    ]
 
 
 def said(memory: Memory, session: str = "desk") -> list[str]:
@@ -71,7 +79,9 @@ def said(memory: Memory, session: str = "desk") -> list[str]:
     return [mention.content for mention in found if mention.content != "Noted."]
 
 
-RESTARTS = pytest.mark.parametrize("restarted", [False, True], ids=["same process", "new process for each turn"])
+RESTARTS = pytest.mark.parametrize(
+    "restarted", [False, True], ids=["same process", "new process for each turn"]
+)
 
 
 @RESTARTS
@@ -85,8 +95,12 @@ def test_turns_of_threads_that_share_a_session_leave_each_others_messages_in_the
         if restarted:
             desk.restart()
         shown = desk.ask(thread, words, awaited=awaited)
-        if not restarted:  # to a new process an InMemorySaver looks like one that has lost its threads
-            assert [each for each in shown if each != "Noted."] == [w for t, w in turns if t == thread and w <= words]
+        if (
+            not restarted
+        ):  # to a new process an InMemorySaver looks like one that has lost its threads
+            assert [each for each in shown if each != "Noted."] == [
+                w for t, w in turns if t == thread and w <= words
+            ]
     assert log(make(user="ann")) == [words for _, words in turns]
     assert said(make(user="ann")) == [words for _, words in turns]
 
@@ -99,7 +113,9 @@ def test_what_one_thread_removes_leaves_the_log_alone_of_what_that_thread_said(
     desk = Desk(make)
     for thread, words in [("a", "a1"), ("b", "b1"), ("a", "a2"), ("b", "b2"), ("a", "a3")]:
         desk.ask(thread, words)
-    ids = [REMOVE_ALL_MESSAGES] if everything else [str(each.id) for each in desk.messages("a")[2:4]]
+    ids = (
+        [REMOVE_ALL_MESSAGES] if everything else [str(each.id) for each in desk.messages("a")[2:4]]
+    )
     desk.remove("a", *ids)
     if restarted and not everything:
         desk.restart()
@@ -112,7 +128,9 @@ def test_what_one_thread_removes_leaves_the_log_alone_of_what_that_thread_said(
 
 
 @RESTARTS
-def test_a_thread_that_was_deleted_takes_only_its_own_messages_out_of_the_log(make: Make, restarted: bool) -> None:
+def test_a_thread_that_was_deleted_takes_only_its_own_messages_out_of_the_log(
+    make: Make, restarted: bool
+) -> None:
     desk = Desk(make)
     for thread, words in [("a", "a1"), ("b", "b1"), ("a", "a2")]:
         desk.ask(thread, words)
@@ -127,12 +145,17 @@ def test_a_thread_that_was_deleted_takes_only_its_own_messages_out_of_the_log(ma
     assert desk.ask("a", "a4") == ["a3", "Noted.", "a4"]
 
 
-def test_a_branch_of_one_thread_that_is_left_and_taken_up_again_leaves_the_others_alone(make: Make) -> None:
+def test_a_branch_of_one_thread_that_is_left_and_taken_up_again_leaves_the_others_alone(
+    make: Make,
+) -> None:
     desk = Desk(make)
     for thread, words in [("a", "a1"), ("a", "a2"), ("b", "b1")]:
         desk.ask(thread, words)
     history = list(desk.agent.get_state_history(desk.config("a")))
-    end, start = history[0], next(each for each in history if len(each.values["messages"]) == 2 and not each.next)
+    end, start = (
+        history[0],
+        next(each for each in history if len(each.values["messages"]) == 2 and not each.next),
+    )
     desk.branch(start, "other")
     desk.ask("b", "b2")
     assert set(log(make(user="ann"))) == {"a1", "b1", "other", "b2"}
@@ -140,7 +163,9 @@ def test_a_branch_of_one_thread_that_is_left_and_taken_up_again_leaves_the_other
     assert set(log(make(user="ann"))) == {"a1", "a2", "b1", "b2", "a3"}
 
 
-def test_a_thread_that_was_lost_with_its_process_is_shown_its_own_messages_again(make: Make) -> None:
+def test_a_thread_that_was_lost_with_its_process_is_shown_its_own_messages_again(
+    make: Make,
+) -> None:
     desk = Desk(make)
     for thread, words in [("a", "a1"), ("b", "b1"), ("a", "a2")]:
         desk.ask(thread, words)
@@ -152,7 +177,9 @@ def test_a_thread_that_was_lost_with_its_process_is_shown_its_own_messages_again
     assert log(make(user="ann")) == ["a1", "b1", "a2", "b2", "a3", "c1", "b3"]
 
 
-def test_the_first_thread_of_a_new_process_goes_on_with_a_session_in_which_it_said_nothing(make: Make) -> None:
+def test_the_first_thread_of_a_new_process_goes_on_with_a_session_in_which_it_said_nothing(
+    make: Make,
+) -> None:
     """As for a program that makes a new thread at each start and names the session."""
     desk = Desk(make)
     desk.ask("start-1", "one")
@@ -161,14 +188,25 @@ def test_the_first_thread_of_a_new_process_goes_on_with_a_session_in_which_it_sa
     assert desk.ask("start-2", "three") == ["one", "Noted.", "two", "Noted.", "three"]
 
 
-def test_messages_from_before_threads_were_noted_become_their_threads_as_it_goes_on(make: Make) -> None:
+def test_messages_from_before_threads_were_noted_become_their_threads_as_it_goes_on(
+    make: Make,
+) -> None:
     desk, memory = Desk(make), make(user="ann")
     for thread, words in [("a", "a1"), ("b", "b1"), ("a", "a2")]:
         desk.ask(thread, words)
     as_it_was = [
-        {"content": each.content, "id": id, "role": each.role, "payload": (each.payload or b"").replace(mark, b"")}
+        {
+            "content": each.content,
+            "id": id,
+            "role": each.role,
+            "payload": (each.payload or b"").replace(mark, b""),
+        }
         for id, each in memory.log("desk").entries()
-        for mark in [b',"thread":"a"' if each.payload and b'"thread":"a"' in each.payload else b',"thread":"b"']
+        for mark in [
+            b',"thread":"a"'
+            if each.payload and b'"thread":"a"' in each.payload
+            else b',"thread":"b"'
+        ]
     ]
     memory.log("desk").replace(as_it_was)
     assert not any(b'"thread"' in (each.payload or b"") for each in memory.log("desk").tail())
@@ -182,15 +220,22 @@ def test_messages_from_before_threads_were_noted_become_their_threads_as_it_goes
     assert log(memory) == ["a1", "b1", "a3", "b2", "a4"]
 
 
-@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(
     st.lists(
-        st.tuples(st.sampled_from("abc"), st.sampled_from(["ask", "ask", "ask", "remove", "restart", "delete"])),
+        st.tuples(
+            st.sampled_from("abc"),
+            st.sampled_from(["ask", "ask", "ask", "remove", "restart", "delete"]),
+        ),
         min_size=3,
         max_size=9,
     )
 )
-def test_whatever_threads_of_a_session_do_each_ones_messages_are_in_the_log_once(make: Make, steps: Any) -> None:
+def test_whatever_threads_of_a_session_do_each_ones_messages_are_in_the_log_once(
+    make: Make, steps: Any
+) -> None:
     """Compared with what each thread's state has, after a last turn in each."""
     session = f"desk-{uuid.uuid4()}"  # hypothesis may try the same steps again
     desk, said_at_all = Desk(make, session=session), []
@@ -223,7 +268,9 @@ def test_whatever_threads_of_a_session_do_each_ones_messages_are_in_the_log_once
 # -- several people in a thread that was restored ---------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("session", [None, "desk"], ids=["the thread's session", "a shared session"])
+@pytest.mark.parametrize(
+    "session", [None, "desk"], ids=["the thread's session", "a shared session"]
+)
 @pytest.mark.parametrize("awaited", [False, True], ids=["invoke", "ainvoke"])
 def test_each_person_of_a_restored_thread_is_shown_each_message_once(
     make: Make, session: str | None, awaited: bool
@@ -232,13 +279,29 @@ def test_each_person_of_a_restored_thread_is_shown_each_message_once(
     desk.ask("t1", "I am Ann.", user="ann", awaited=awaited)
     desk.ask("t1", "I am Bob.", user="bob", awaited=awaited)
     desk.restart(lose_threads=True)
-    assert desk.ask("t1", "Ann again.", user="ann", awaited=awaited) == ["I am Ann.", "Noted.", "Ann again."]
+    assert desk.ask("t1", "Ann again.", user="ann", awaited=awaited) == [
+        "I am Ann.",
+        "Noted.",
+        "Ann again.",
+    ]
     thread = ["Ann again.", "Noted.", "Bob again."]
-    assert desk.ask("t1", "Bob again.", user="bob", awaited=awaited) == ["I am Bob.", "Noted.", *thread]
+    assert desk.ask("t1", "Bob again.", user="bob", awaited=awaited) == [
+        "I am Bob.",
+        "Noted.",
+        *thread,
+    ]
     thread += ["Noted.", "Bob once more."]
-    assert desk.ask("t1", "Bob once more.", user="bob", awaited=awaited) == ["I am Bob.", "Noted.", *thread]
+    assert desk.ask("t1", "Bob once more.", user="bob", awaited=awaited) == [
+        "I am Bob.",
+        "Noted.",
+        *thread,
+    ]
     thread += ["Noted.", "Ann once more."]
-    assert desk.ask("t1", "Ann once more.", user="ann", awaited=awaited) == ["I am Ann.", "Noted.", *thread]
+    assert desk.ask("t1", "Ann once more.", user="ann", awaited=awaited) == [
+        "I am Ann.",
+        "Noted.",
+        *thread,
+    ]
 
 
 def test_a_restored_thread_that_grows_longer_than_what_is_restored_is_not_shown_twice(
@@ -251,10 +314,15 @@ def test_a_restored_thread_that_grows_longer_than_what_is_restored_is_not_shown_
     desk.restart(lose_threads=True)
     for at in range(5):
         shown = desk.ask("t1", f"turn {at}")
-        assert [each for each in shown if each != "Noted."] == ["before", *(f"turn {n}" for n in range(at + 1))]
+        assert [each for each in shown if each != "Noted."] == [
+            "before",
+            *(f"turn {n}" for n in range(at + 1)),
+        ]
 
 
-def test_a_thread_that_two_people_shared_is_shown_to_neither_once_it_was_deleted(make: Make) -> None:
+def test_a_thread_that_two_people_shared_is_shown_to_neither_once_it_was_deleted(
+    make: Make,
+) -> None:
     desk = Desk(make, session=None)
     desk.ask("t1", "I am Ann.", user="ann")
     desk.ask("t1", "I am Bob.", user="bob")

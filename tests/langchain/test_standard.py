@@ -35,7 +35,9 @@ from htm_langchain import (
 
 pytestmark = [
     pytest.mark.asyncio,
-    pytest.mark.filterwarnings("ignore:The test .* is marked with '@pytest.mark.asyncio' but it is not an async"),
+    pytest.mark.filterwarnings(
+        "ignore:The test .* is marked with '@pytest.mark.asyncio' but it is not an async"
+    ),
 ]
 
 
@@ -46,7 +48,9 @@ class TestHTMVectorStore(VectorStoreIntegrationTests):
 
     @pytest.fixture
     def vectorstore(self, memory: Memory) -> Iterator[VectorStore]:
-        store = HTMVectorStore(self.get_embeddings(), collection="standard", memory=memory, strategy=self.strategy)
+        store = HTMVectorStore(
+            self.get_embeddings(), collection="standard", memory=memory, strategy=self.strategy
+        )
         yield store
         store.delete()
 
@@ -66,7 +70,9 @@ class Seeded:
 
     @pytest.fixture(autouse=True)
     def _seed(self, memory: Memory) -> None:
-        self.nodes = memory.remember_many([{"content": f"A memory of day {day} by the sea."} for day in range(5)])
+        self.nodes = memory.remember_many(
+            [{"content": f"A memory of day {day} by the sea."} for day in range(5)]
+        )
         self.memory = memory
 
 
@@ -180,7 +186,11 @@ class TestHTMByteStoreAwaited(ByteStore, BaseStoreAsyncTests[bytes]):
     pass
 
 
-STANDARD = [each for each in list(globals().values()) if isinstance(each, type) and each.__name__.startswith("Test")]
+STANDARD = [
+    each
+    for each in list(globals().values())
+    if isinstance(each, type) and each.__name__.startswith("Test")
+]
 
 
 @pytest.mark.parametrize("suite", STANDARD, ids=lambda suite: suite.__name__)

@@ -16,7 +16,14 @@ from typing import Any
 import psycopg
 import pytest
 from langchain_core.embeddings import DeterministicFakeEmbedding
-from langgraph.store.base import GetOp, InvalidNamespaceError, ListNamespacesOp, MatchCondition, PutOp, SearchOp
+from langgraph.store.base import (
+    GetOp,
+    InvalidNamespaceError,
+    ListNamespacesOp,
+    MatchCondition,
+    PutOp,
+    SearchOp,
+)
 from langgraph.store.base.embed import EmbeddingsLambda
 
 from htm_core import DimensionMismatch, InvalidInput, Memory, ModelError, Settings
@@ -45,12 +52,21 @@ def test_numbers_are_compared_as_numbers(store: HTMStore) -> None:
     store.batch([PutOp(NS, str(n), {"n": n, "text": str(n)}, index=False) for n in range(60)])
     assert len(store.search(NS, filter={"n": {"$gte": 10}}, limit=100)) == 50
     assert keys(store.search(NS, filter={"n": {"$lt": 2.5}}, limit=100)) == ["0", "1", "2"]
-    assert store.search(NS, filter={"text": {"$gte": 10}}) == []  # a text is no number, and that is no error
+    assert (
+        store.search(NS, filter={"text": {"$gte": 10}}) == []
+    )  # a text is no number, and that is no error
     assert store.search(NS, filter={"missing": {"$gt": 1}}) == []
 
 
 def test_types_are_never_mixed(store: HTMStore) -> None:
-    for key, value in {"true": True, "one": 1, "text": "1", "null": None, "float": 1.0, "list": [1]}.items():
+    for key, value in {
+        "true": True,
+        "one": 1,
+        "text": "1",
+        "null": None,
+        "float": 1.0,
+        "list": [1],
+    }.items():
         store.put(NS, key, {"v": value})
     assert keys(store.search(NS, filter={"v": True})) == ["true"]
     assert keys(store.search(NS, filter={"v": 1})) == ["float", "one"]
@@ -68,20 +84,26 @@ def test_a_query_has_pages_to_its_end(store: HTMStore) -> None:
 
 def test_a_small_namespace_beside_a_large_one_has_full_pages(store: HTMStore) -> None:
     """The filter is not applied to what an index happened to bring."""
-    store.batch([PutOp(("crowd", str(n % 7)), str(n), {"text": f"hens and note{n}"}) for n in range(700)])
+    store.batch(
+        [PutOp(("crowd", str(n % 7)), str(n), {"text": f"hens and note{n}"}) for n in range(700)]
+    )
     store.batch([PutOp(NS, str(n), {"text": f"ships and trains {n}"}) for n in range(30)])
     assert len(store.search(NS, query="hens and note", limit=20)) == 20
     assert len(store.search(("crowd", "3"), query="ships", limit=60)) == 60
 
 
-@pytest.mark.parametrize("again", [{"index": False}, {"index": ["texts[*]"]}, {"index": ["nothing"]}, {"index": []}])
+@pytest.mark.parametrize(
+    "again", [{"index": False}, {"index": ["texts[*]"]}, {"index": ["nothing"]}, {"index": []}]
+)
 def test_a_put_replaces_what_the_old_value_was_found_by(store: HTMStore, again: Any) -> None:
     store.put(NS, "1", {"texts": ["hens", "zebras"]}, index=["texts[*]"])
     store.put(NS, "2", {"texts": ["ships"]}, index=["texts[*]"])
     store.put(NS, "1", {"texts": ["ships"]}, **again)
     found = store.search(NS, query="zebras")
     assert all(item.score == 0 for item in found)
-    assert [item.key for item in found if item.key == "1"] == (["1"] if again["index"] == ["texts[*]"] else [])
+    assert [item.key for item in found if item.key == "1"] == (
+        ["1"] if again["index"] == ["texts[*]"] else []
+    )
 
 
 def test_a_query_is_embedded_as_a_query(make: Make) -> None:
@@ -101,7 +123,11 @@ def test_a_query_is_embedded_as_a_query(make: Make) -> None:
 def test_one_query_does_not_stick_to_the_next(store: HTMStore) -> None:
     store.put(NS, "z", {"text": "a zebra on the plain"})
     store.put(NS, "w", {"text": "a wolf in the wood"})
-    assert [keys(store.search(NS, query=word))[0] for word in ("zebra", "wolf", "zebra")] == ["z", "w", "z"]
+    assert [keys(store.search(NS, query=word))[0] for word in ("zebra", "wolf", "zebra")] == [
+        "z",
+        "w",
+        "z",
+    ]
     asked = store.batch([SearchOp(NS, query="wolf"), SearchOp(NS, query="zebra")])
     assert [keys(found)[0] for found in asked] == ["w", "z"]  # type: ignore[arg-type]
 
@@ -121,7 +147,10 @@ def test_a_question_that_is_a_book_and_one_of_signs_alone_are_answered(store: HT
     """PostgreSQL's parser of queries takes neither 40,000 words nor none."""
     store.put(NS, "z", {"text": "a zebra on the plain"})
     store.put(NS, "w", {"text": "a wolf in the wood"})
-    assert keys(store.search(NS, query="zebra " + " ".join(f"word{n}" for n in range(40_000))))[0] == "z"
+    assert (
+        keys(store.search(NS, query="zebra " + " ".join(f"word{n}" for n in range(40_000))))[0]
+        == "z"
+    )
     for signs in ("?! … --", "'", "\x00", ":* & |"):
         assert sorted(keys(store.search(NS, query=signs))) == ["w", "z"]
 
@@ -133,12 +162,16 @@ def test_a_long_value_is_found_by_its_last_words(store: HTMStore) -> None:
     store.put(NS, "short", {"text": "Some ordinary sentence."})
     found = store.search(NS, query="The parrot is green")
     assert found[0].key == "long"
-    [whole], asked = HashEmbedder().embed_documents([text]), HashEmbedder().embed_query("The parrot is green")
+    [whole], asked = (
+        HashEmbedder().embed_documents([text]),
+        HashEmbedder().embed_query("The parrot is green"),
+    )
     assert (found[0].score or 0) > 0.2 > 4 * sum(a * b for a, b in zip(whole, asked, strict=True))
 
 
 @pytest.mark.parametrize(
-    "text", ["it's", 'x" || true || "', "x' OR '1'='1", "100%", "a_b", "\\", "%(tenant)s", "a.b", "{}"]
+    "text",
+    ["it's", 'x" || true || "', "x' OR '1'='1", "100%", "a_b", "\\", "%(tenant)s", "a.b", "{}"],
 )
 def test_no_text_is_read_as_syntax(store: HTMStore, text: str) -> None:
     store.put(NS, text, {text: text, "other": 1})
@@ -178,11 +211,15 @@ def test_embedding_holds_no_connection(make: Make) -> None:
 
 def test_no_namespace_leaks_into_another(store: HTMStore) -> None:
     odd = [("a", "b"), ("a", "bc"), ("a.b",), ("a", "b", "c"), ("ab",), ("a/b",), ("a,b",), ('{"a","b"}',), ("A", "b"), ("a", "*"), ("a", "b\x01"), ("a%",), ("a_",)]  # fmt: skip
-    store.batch([PutOp(namespace, "1", {"at": list(namespace)}) for namespace in odd])  # as operations, dots and all
+    store.batch(
+        [PutOp(namespace, "1", {"at": list(namespace)}) for namespace in odd]
+    )  # as operations, dots and all
     for namespace in odd:
         [found, got] = store.batch([SearchOp(namespace, limit=100), GetOp(namespace, "1")])
         assert isinstance(found, list)
-        assert {item.namespace for item in found} == {one for one in odd if one[: len(namespace)] == namespace}  # type: ignore[union-attr]
+        assert {item.namespace for item in found} == {
+            one for one in odd if one[: len(namespace)] == namespace
+        }  # type: ignore[union-attr]
         assert getattr(got, "value", None) == {"at": list(namespace)}
     [names] = store.batch([ListNamespacesOp((MatchCondition("prefix", ("a", "b")),))])
     assert names == [("a", "b"), ("a", "b", "c")]
@@ -199,7 +236,10 @@ def test_a_namespace_that_cannot_be_kept_is_refused_with_its_place(store: HTMSto
 
 
 def test_a_tenant_sees_nothing_of_another(make: Make) -> None:
-    ours, theirs = HTMStore(memory=make()), HTMStore(memory=make(tenant=f"tenant-{uuid.uuid4().hex[:12]}"))
+    ours, theirs = (
+        HTMStore(memory=make()),
+        HTMStore(memory=make(tenant=f"tenant-{uuid.uuid4().hex[:12]}")),
+    )
     ours.put(NS, "1", {"text": "hens"})
     assert theirs.get(NS, "1") is None
     assert theirs.search((), query="hens") == theirs.search(()) == theirs.list_namespaces() == []
@@ -219,7 +259,11 @@ def test_all_stores_of_a_tenant_have_the_same_items_and_the_memory_none_of_them(
 
 def test_the_fields_of_the_index_are_what_items_are_found_by(memory: Memory) -> None:
     store = HTMStore(memory=memory, index={"fields": ["text", "chapters[*].title"]})
-    store.put(NS, "1", {"text": "hens", "secret": "zebras", "chapters": [{"title": "ships"}, {"title": "trains"}]})
+    store.put(
+        NS,
+        "1",
+        {"text": "hens", "secret": "zebras", "chapters": [{"title": "ships"}, {"title": "trains"}]},
+    )
     store.put(NS, "2", {"other": "hens"})
     store.put(NS, "3", {"other": "zebras", "text": "hens"}, index=["other"])
     store.put(NS, "4", {"other": {"deep": ["owls"]}}, index=["$"])
@@ -237,7 +281,10 @@ def test_without_an_index_nothing_is_embedded_and_queries_are_not_looked_at(make
     store.setup()
     store.put(NS, "1", {"text": "hens"}, index=["text"])
     store.put(NS, "2", {"text": "ships"})
-    assert [(item.key, item.score) for item in store.search(NS, query="ships")] == [("2", None), ("1", None)]
+    assert [(item.key, item.score) for item in store.search(NS, query="ships")] == [
+        ("2", None),
+        ("1", None),
+    ]
     assert embedder.calls == 0
 
 
@@ -273,7 +320,14 @@ async def aembed(texts: list[str]) -> list[list[float]]:
         HashEmbedder(16),
         DeterministicFakeEmbedding(size=16),
     ],
-    ids=["function", "coroutine", "wrapped function", "wrapped coroutine", "embedder", "embeddings"],
+    ids=[
+        "function",
+        "coroutine",
+        "wrapped function",
+        "wrapped coroutine",
+        "embedder",
+        "embeddings",
+    ],
 )
 def test_an_embedder_may_be_anything_that_langgraph_takes(memory: Memory, given: Any) -> None:
     store = HTMStore(memory=memory, index={"dims": 16, "embed": given, "fields": ["text"]})
@@ -347,10 +401,17 @@ def named(function: Any, name: str) -> Any:
 
 @pytest.mark.parametrize(
     "function",
-    [lambda texts: embed(texts), partial(embed), Caller(client=object()), Caller(client=object()).__call__],
+    [
+        lambda texts: embed(texts),
+        partial(embed),
+        Caller(client=object()),
+        Caller(client=object()).__call__,
+    ],
     ids=["lambda", "partial", "object", "method"],
 )
-def test_a_function_that_may_be_any_model_is_asked_for_a_name(memory: Memory, function: Any) -> None:
+def test_a_function_that_may_be_any_model_is_asked_for_a_name(
+    memory: Memory, function: Any
+) -> None:
     def local(texts: list[str]) -> list[list[float]]:
         return embed(texts)
 
@@ -399,7 +460,10 @@ def test_the_index_of_a_put_that_cannot_be_meant_is_refused(store: HTMStore, ind
 def test_another_model_is_noticed_at_set_up_and_never_mixed(make: Make) -> None:
     HTMStore(memory=make()).put(NS, "1", {"text": "hens"})
     other = HTMStore(memory=make(), index={"dims": 16, "embed": embed})
-    with pytest.raises(DimensionMismatch, match=r"HashEmbedder:hash with 64 dimensions.*got EmbeddingFunction:.*embed"):
+    with pytest.raises(
+        DimensionMismatch,
+        match=r"HashEmbedder:hash with 64 dimensions.*got EmbeddingFunction:.*embed",
+    ):
         other.setup()
     with pytest.raises(DimensionMismatch):
         other.put(NS, "2", {"text": "ships"})
@@ -446,7 +510,9 @@ def test_the_event_loop_is_never_blocked(make: Make) -> None:
         store = HTMStore(memory=make(embedder=Where()))
         await store.aput(NS, "1", {"text": "hens"})
         assert keys(await store.asearch(NS, query="hens")) == ["1"]
-        assert store.get(NS, "1") == await store.aget(NS, "1")  # a blocking read from the loop is slow, not deadly
+        assert store.get(NS, "1") == await store.aget(
+            NS, "1"
+        )  # a blocking read from the loop is slow, not deadly
 
     asyncio.run(run())
     assert threads
@@ -462,9 +528,12 @@ try:
 except ImportError as error:
     print(error)
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120
+    )
     assert (
-        done.stdout.strip() == "expected langgraph to be installed for HTMStore; run: pip install 'htm-memory[agents]'"
+        done.stdout.strip()
+        == "expected langgraph to be installed for HTMStore; run: pip install 'htm-memory[agents]'"
     )
 
 
@@ -488,7 +557,9 @@ def empty_schema(database_url: str) -> Iterator[str]:
         connection.execute(f"drop schema if exists {name} cascade")
 
 
-@pytest.mark.not_on_citus("makes an installation of its own as the owner, which needs an administrator there")
+@pytest.mark.not_on_citus(
+    "makes an installation of its own as the owner, which needs an administrator there"
+)
 def test_processes_may_set_up_an_empty_database_at_once(url: str | None, empty_schema: str) -> None:
     given = [[sys.executable, "-c", SET_UP, url or "", empty_schema, str(n)] for n in range(4)]
     running = [subprocess.Popen(each, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=dict(os.environ)) for each in given]  # fmt: skip
@@ -517,7 +588,9 @@ def test_a_store_opens_from_a_connection_string(dsn: str, tenant: str) -> None:
     assert future.cancel() or future.done()
 
     async def run() -> None:
-        async with HTMStore.from_conn_string(dsn, tenant=tenant, index=False, ttl={"default_ttl": 5}) as store:
+        async with HTMStore.from_conn_string(
+            dsn, tenant=tenant, index=False, ttl={"default_ttl": 5}
+        ) as store:
             assert isinstance(store, AsyncHTMStore)
             await store.setup()
             sweeping = await store.start_ttl_sweeper()
@@ -540,13 +613,23 @@ def test_a_store_makes_its_own_memory_and_shows_no_password(tenant: str) -> None
     [
         (lambda memory: HTMStore(memory=memory, url="postgresql://x/y"), "expected memory= alone"),
         (lambda memory: HTMStore(memory=memory, tenant="other"), "expected memory= alone"),
-        (lambda memory: HTMStore(memory="atlas"), "expected memory to be an htm_core.Memory, got str"),  # type: ignore[arg-type]
-        (lambda memory: HTMStore.from_conn_string("postgresql://x/y", pool_config={"kwargs": {}}), "got kwargs too"),
+        (
+            lambda memory: HTMStore(memory="atlas"),
+            "expected memory to be an htm_core.Memory, got str",
+        ),  # type: ignore[arg-type]
+        (
+            lambda memory: HTMStore.from_conn_string(
+                "postgresql://x/y", pool_config={"kwargs": {}}
+            ),
+            "got kwargs too",
+        ),
         (lambda memory: HTMStore.from_conn_string("no dsn").__enter__(), "DSN|dsn|connection"),
     ],
     ids=["memory and url", "memory and tenant", "no memory", "pool_config", "no DSN"],
 )
-def test_what_cannot_be_meant_is_refused(memory: Memory, make_store: Callable[[Memory], Any], message: str) -> None:
+def test_what_cannot_be_meant_is_refused(
+    memory: Memory, make_store: Callable[[Memory], Any], message: str
+) -> None:
     with pytest.raises(InvalidInput, match=message):
         make_store(memory)
 
@@ -573,8 +656,13 @@ def test_without_a_query_what_was_put_last_comes_first(memory: Memory) -> None:
     assert [item.key for item in store.search(("notes",))] == ["d", "c", "b", "a"]
     store.put(("notes",), "a", {"text": "changed"})
     assert [item.key for item in store.search(("notes",))] == ["a", "d", "c", "b"]
-    assert [item.key for item in asyncio.run(store.asearch(("notes",), limit=2, offset=1))] == ["d", "c"]
-    assert [item.key for item in store.search(("notes",), filter={"text": {"$in": ["b", "d"]}})] == ["d", "b"]
+    assert [item.key for item in asyncio.run(store.asearch(("notes",), limit=2, offset=1))] == [
+        "d",
+        "c",
+    ]
+    assert [
+        item.key for item in store.search(("notes",), filter={"text": {"$in": ["b", "d"]}})
+    ] == ["d", "b"]
     store.batch([PutOp(("batch",), key, {"text": key}) for key in ("x", "y", "z")])
     assert [item.key for item in store.search(("batch",))] == ["x", "y", "z"]  # put at once
 

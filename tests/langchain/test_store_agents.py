@@ -46,7 +46,10 @@ def look_up(question: str, runtime: ToolRuntime) -> str:
     """Look something up."""
     assert runtime.store is not None
     user = runtime.config["configurable"]["user"]
-    return "; ".join(item.value["text"] for item in runtime.store.search(("notes", user), query=question, limit=1))
+    return "; ".join(
+        item.value["text"]
+        for item in runtime.store.search(("notes", user), query=question, limit=1)
+    )
 
 
 def call(name: str, **arguments: str) -> AIMessage:
@@ -71,7 +74,9 @@ def test_an_agent_notes_and_looks_up_through_its_runtime(store: HTMStore) -> Non
     agent = create_agent(model, tools=[note, look_up], store=store)
     for text in ("one", "two"):
         assert tool_texts(agent.invoke({"messages": [("user", text)]}, of("ann"))) == ["noted"]
-    assert tool_texts(agent.invoke({"messages": [("user", "three")]}, of("ann"))) == ["The train leaves at nine."]
+    assert tool_texts(agent.invoke({"messages": [("user", "three")]}, of("ann"))) == [
+        "The train leaves at nine."
+    ]
     assert tool_texts(agent.invoke({"messages": [("user", "four")]}, of("bob"))) == [""]
 
 
@@ -81,7 +86,10 @@ def test_an_agent_awaits_the_store_on_any_loop(store: HTMStore) -> None:
         agent = create_agent(model, tools=[anote], store=store)
         answer = asyncio.run(agent.ainvoke({"messages": [("user", "note it")]}, of("ann")))
         assert tool_texts(answer) == ["noted"]
-    assert [item.key for item in store.search(("notes",))] == ["The train leaves at nine.", "The hens like rain."]
+    assert [item.key for item in store.search(("notes",))] == [
+        "The train leaves at nine.",
+        "The hens like rain.",
+    ]
 
 
 class State(TypedDict):
@@ -115,7 +123,9 @@ def test_langmems_tools_manage_and_search_memories(store: HTMStore) -> None:
     assert "Ann likes hens." in search.invoke({"query": "Who likes hens?", "limit": 1}, of("ann"))
     assert "ships" not in search.invoke({"query": "Who likes ships?"}, of("ann"))
     id = said.split()[-1]
-    asyncio.run(manage.ainvoke({"content": "Ann likes geese.", "action": "update", "id": id}, of("ann")))
+    asyncio.run(
+        manage.ainvoke({"content": "Ann likes geese.", "action": "update", "id": id}, of("ann"))
+    )
     assert [item.value["content"] for item in store.search(("memories", "ann"))] == [
         "Ann likes geese.", "The train leaves at nine.",
     ]  # fmt: skip

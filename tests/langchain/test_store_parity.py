@@ -139,9 +139,14 @@ def test_pages_follow_one_another_after_the_filter(library: BaseStore) -> None:
     whole = keys(library.search(("lib", "a"), limit=100))
     assert sorted(whole) == [f"k{n}" for n in range(10)]
     assert [
-        key for page in range(0, 12, 3) for key in keys(library.search(("lib", "a"), limit=3, offset=page))
+        key
+        for page in range(0, 12, 3)
+        for key in keys(library.search(("lib", "a"), limit=3, offset=page))
     ] == whole
-    odd = [library.search(("lib", "a"), filter={"kind": "odd"}, limit=2, offset=at) for at in (0, 2, 4, 6)]
+    odd = [
+        library.search(("lib", "a"), filter={"kind": "odd"}, limit=2, offset=at)
+        for at in (0, 2, 4, 6)
+    ]
     wanted = [key for key in whole if int(key[1:]) % 2]
     assert [keys(page) for page in odd] == [wanted[:2], wanted[2:4], wanted[4:], []]
     assert library.search(("lib", "a"), limit=0) == []
@@ -179,7 +184,9 @@ def test_pages_follow_one_another_after_the_filter(library: BaseStore) -> None:
     ids=repr,
 )
 def test_a_filter_finds_what_it_describes(library: BaseStore, filter: Any, found: Any) -> None:
-    assert sorted(keys(library.search(("lib", "a"), filter=filter, limit=100))) == [f"k{n}" for n in found]
+    assert sorted(keys(library.search(("lib", "a"), filter=filter, limit=100))) == [
+        f"k{n}" for n in found
+    ]
 
 
 def test_an_operator_that_nobody_knows_is_refused(library: BaseStore) -> None:
@@ -197,13 +204,25 @@ def test_a_query_finds_the_nearest_first_with_a_score_and_a_list_has_none(store:
     assert [item.score for item in store.search(NOTES)] == [None, None]
     assert keys(store.search(NOTES, query="eggs of hens", limit=1)) == ["hens"]
     assert keys(store.search(NOTES, query="eggs of hens", limit=1, offset=1)) == ["trains"]
-    assert keys(store.search(NOTES, query="eggs of hens", filter={"text": "trains run late on Sundays"})) == ["trains"]
+    assert keys(
+        store.search(NOTES, query="eggs of hens", filter={"text": "trains run late on Sundays"})
+    ) == ["trains"]
     assert keys(store.search(NOTES, query="")) == keys(store.search(NOTES))
 
 
 def test_the_fields_of_a_put_are_what_it_is_found_by(store: BaseStore) -> None:
-    store.put(NOTES, "1", {"a": {"b": [{"c": "hens"}, {"c": "eggs"}]}, "other": "trains"}, index=["a.b[*].c"])
-    store.put(NOTES, "2", {"a": {"b": [{"c": "ships"}]}, "other": "hens hens eggs"}, index=["a.b[*].c", "missing"])
+    store.put(
+        NOTES,
+        "1",
+        {"a": {"b": [{"c": "hens"}, {"c": "eggs"}]}, "other": "trains"},
+        index=["a.b[*].c"],
+    )
+    store.put(
+        NOTES,
+        "2",
+        {"a": {"b": [{"c": "ships"}]}, "other": "hens hens eggs"},
+        index=["a.b[*].c", "missing"],
+    )
     store.put(NOTES, "3", {"a": {"b": []}, "other": "hens"}, index=["other"])
     assert keys(store.search(NOTES, query="eggs"))[0] == "1"
     assert keys(store.search(NOTES, query="ships"))[0] == "2"
@@ -214,7 +233,9 @@ def test_an_unindexed_item_is_listed_but_never_ranked(store: BaseStore) -> None:
     store.put(NOTES, "1", {"text": "hens"}, index=False)
     store.put(NOTES, "2", {"text": "ships"})
     assert sorted(keys(store.search(NOTES))) == ["1", "2"]
-    assert [item.key for item in store.search(NOTES, query="hens") if item.score is not None] == ["2"]
+    assert [item.key for item in store.search(NOTES, query="hens") if item.score is not None] == [
+        "2"
+    ]
 
 
 # -- namespaces -------------------------------------------------------------------------------------------------------
@@ -254,7 +275,9 @@ def tree(store: BaseStore) -> BaseStore:
     ],
     ids=repr,
 )
-def test_namespaces_are_listed_as_langgraph_lists_them(store: BaseStore, tree: BaseStore, asked: Any) -> None:
+def test_namespaces_are_listed_as_langgraph_lists_them(
+    store: BaseStore, tree: BaseStore, asked: Any
+) -> None:
     plain = InMemoryStore()
     for namespace in TREE:
         plain.put(namespace, "1", {})
@@ -309,7 +332,9 @@ def test_a_batch_reads_before_it_writes_and_the_last_put_counts(store: BaseStore
     ]
 
 
-def test_an_empty_batch_has_no_answers_and_an_unknown_operation_is_refused(store: BaseStore) -> None:
+def test_an_empty_batch_has_no_answers_and_an_unknown_operation_is_refused(
+    store: BaseStore,
+) -> None:
     assert store.batch([]) == []
     with pytest.raises(ValueError, match=r"nonsense|str"):
         store.batch(["nonsense"])  # type: ignore[list-item]
@@ -317,14 +342,19 @@ def test_an_empty_batch_has_no_answers_and_an_unknown_operation_is_refused(store
 
 def test_every_operation_is_awaitable(store: BaseStore) -> None:
     async def run() -> None:
-        await asyncio.gather(*(store.aput(NOTES, f"k{n}", {"text": f"hens {n}", "n": n}) for n in range(8)))
+        await asyncio.gather(
+            *(store.aput(NOTES, f"k{n}", {"text": f"hens {n}", "n": n}) for n in range(8))
+        )
         item = await store.aget(NOTES, "k3")
         assert item is not None
         assert item.value["n"] == 3
         assert len(await store.asearch(NOTES, query="hens", filter={"n": {"$lt": 5}})) == 5
         assert await store.alist_namespaces() == [NOTES]
         await store.adelete(NOTES, "k3")
-        assert await store.abatch([GetOp(NOTES, "k3"), PutOp(NOTES, "k3", {"n": 33})]) == [None, None]
+        assert await store.abatch([GetOp(NOTES, "k3"), PutOp(NOTES, "k3", {"n": 33})]) == [
+            None,
+            None,
+        ]
         again = await store.aget(NOTES, "k3")
         assert again is not None
         assert again.value == {"n": 33}
@@ -345,17 +375,25 @@ VALUES = st.fixed_dictionaries(
     },
 )
 NUMBERS = st.dictionaries(
-    st.sampled_from(["$eq", "$ne", "$gt", "$gte", "$lt", "$lte"]), st.integers(-2, 2), min_size=1, max_size=2
+    st.sampled_from(["$eq", "$ne", "$gt", "$gte", "$lt", "$lte"]),
+    st.integers(-2, 2),
+    min_size=1,
+    max_size=2,
 )
 FILTERS = st.fixed_dictionaries(
     {},
     optional={
         "n": st.integers(-2, 2) | NUMBERS,
-        "tag": st.sampled_from(["x", "", None]) | st.fixed_dictionaries({"$ne": st.sampled_from(["x", None])}),
-        "deep": st.dictionaries(st.sampled_from(["p", "q.r"]), st.integers(0, 2) | st.just({"$ne": 1}), max_size=2),
+        "tag": st.sampled_from(["x", "", None])
+        | st.fixed_dictionaries({"$ne": st.sampled_from(["x", None])}),
+        "deep": st.dictionaries(
+            st.sampled_from(["p", "q.r"]), st.integers(0, 2) | st.just({"$ne": 1}), max_size=2
+        ),
     },
 )
-PUTS = st.builds(lambda labels, name, value: PutOp(labels, name, value, False), LABELS, NAMES, VALUES | st.none())
+PUTS = st.builds(
+    lambda labels, name, value: PutOp(labels, name, value, False), LABELS, NAMES, VALUES | st.none()
+)
 LISTS = st.builds(
     lambda prefix, depth: ListNamespacesOp((MatchCondition("prefix", prefix),), depth),
     LABELS | st.just(("*", "b")),
@@ -365,7 +403,11 @@ OPS = st.one_of(
     PUTS,
     PUTS,
     st.builds(lambda labels, name: GetOp(labels, name), LABELS, NAMES),
-    st.builds(lambda labels, filter: SearchOp(labels, filter, 1000), LABELS | st.just(()), FILTERS | st.none()),
+    st.builds(
+        lambda labels, filter: SearchOp(labels, filter, 1000),
+        LABELS | st.just(()),
+        FILTERS | st.none(),
+    ),
     st.builds(  # pages of one namespace
         lambda filter, limit, offset: SearchOp(("b", "a", "b"), filter, limit, offset),
         FILTERS | st.none(),
@@ -396,7 +438,9 @@ def below(root: str, op: Any) -> Any:
     """The same operation under a root of its own."""
     if isinstance(op, ListNamespacesOp):
         depth = None if op.max_depth is None else op.max_depth + 1
-        paths = tuple(MatchCondition(one.match_type, (root, *one.path)) for one in op.match_conditions or ())
+        paths = tuple(
+            MatchCondition(one.match_type, (root, *one.path)) for one in op.match_conditions or ()
+        )
         return op._replace(match_conditions=paths, max_depth=depth)
     field = "namespace_prefix" if isinstance(op, SearchOp) else "namespace"
     return op._replace(**{field: (root, *getattr(op, field))})
@@ -404,7 +448,9 @@ def below(root: str, op: Any) -> Any:
 
 @pytest.fixture(scope="module")
 def lasting(url: str | None) -> Iterator[HTMStore]:
-    with Memory("atlas", url=url, tenant=f"tenant-{uuid.uuid4().hex[:12]}", embedder=HashEmbedder()) as memory:
+    with Memory(
+        "atlas", url=url, tenant=f"tenant-{uuid.uuid4().hex[:12]}", embedder=HashEmbedder()
+    ) as memory:
         yield HTMStore(memory=memory)
 
 
@@ -421,7 +467,10 @@ def test_after_any_operations_both_answer_alike(lasting: HTMStore, batches: Any)
                 assert our == before.batch([op])[0]
             elif isinstance(op, SearchOp) and op.query is None:
                 # Ours come newest first, as PostgresStore's do; the twin has them as they were put.
-                every = plain(before.batch([op._replace(limit=1_000, offset=0)])[0], op=op._replace(limit=1_000))
+                every = plain(
+                    before.batch([op._replace(limit=1_000, offset=0)])[0],
+                    op=op._replace(limit=1_000),
+                )
                 assert all(each in every for each in plain(our, op=op)), op
                 assert len(our) == len(their), op
             else:

@@ -89,7 +89,9 @@ def test_reading_an_item_grants_its_minutes_anew_unless_told_not_to(
     assert {item.key for item in store.search(NS)} == {"got", "searched"}
 
 
-def test_only_the_page_that_was_read_is_refreshed(open_: Callable[..., HTMStore], clock: Clock) -> None:
+def test_only_the_page_that_was_read_is_refreshed(
+    open_: Callable[..., HTMStore], clock: Clock
+) -> None:
     store = open_()
     for n in range(4):
         store.put(NS, str(n), {}, ttl=10)
@@ -99,16 +101,26 @@ def test_only_the_page_that_was_read_is_refreshed(open_: Callable[..., HTMStore]
     assert [item.key for item in store.search(NS)] == [read.key]
 
 
-def test_the_reads_of_one_batch_refresh_each_as_it_says(open_: Callable[..., HTMStore], clock: Clock) -> None:
+def test_the_reads_of_one_batch_refresh_each_as_it_says(
+    open_: Callable[..., HTMStore], clock: Clock
+) -> None:
     store = open_()
     store.batch([PutOp(NS, key, {}, ttl=10) for key in ("a", "b")])
     clock.pass_(6)
-    store.batch([GetOp(NS, "a", refresh_ttl=False), GetOp(NS, "b", refresh_ttl=True), SearchOp(NS, refresh_ttl=False)])
+    store.batch(
+        [
+            GetOp(NS, "a", refresh_ttl=False),
+            GetOp(NS, "b", refresh_ttl=True),
+            SearchOp(NS, refresh_ttl=False),
+        ]
+    )
     clock.pass_(6)
     assert [item.key for item in store.search(NS)] == ["b"]
 
 
-def test_the_configuration_is_what_puts_and_reads_default_to(open_: Callable[..., HTMStore], clock: Clock) -> None:
+def test_the_configuration_is_what_puts_and_reads_default_to(
+    open_: Callable[..., HTMStore], clock: Clock
+) -> None:
     store = open_(ttl={"default_ttl": 10, "refresh_on_read": False})
     store.put(NS, "default", {})
     store.put(NS, "own", {}, ttl=30)
@@ -124,7 +136,9 @@ def test_the_configuration_is_what_puts_and_reads_default_to(open_: Callable[...
     assert [item.key for item in store.search(NS)] == ["ever"]
 
 
-def test_a_put_sets_the_time_to_live_anew_and_one_without_ends_it(open_: Callable[..., HTMStore], clock: Clock) -> None:
+def test_a_put_sets_the_time_to_live_anew_and_one_without_ends_it(
+    open_: Callable[..., HTMStore], clock: Clock
+) -> None:
     store = open_()
     store.put(NS, "a", {"n": 1}, ttl=10)
     store.put(NS, "b", {"n": 1}, ttl=10)
@@ -137,7 +151,9 @@ def test_a_put_sets_the_time_to_live_anew_and_one_without_ends_it(open_: Callabl
     assert [item.key for item in store.search(NS)] == ["b"]
 
 
-def test_an_expired_item_that_is_put_again_is_a_new_one(open_: Callable[..., HTMStore], clock: Clock) -> None:
+def test_an_expired_item_that_is_put_again_is_a_new_one(
+    open_: Callable[..., HTMStore], clock: Clock
+) -> None:
     store = open_()
     store.put(NS, "a", {"n": 1}, ttl=10)
     store.put(NS, "b", {"n": 1}, ttl=50)
@@ -152,7 +168,9 @@ def test_an_expired_item_that_is_put_again_is_a_new_one(open_: Callable[..., HTM
 
 
 @pytest.mark.parametrize("ttl", [0, -1, float("nan"), float("inf"), 1e300, True, "10"])
-def test_a_time_to_live_that_cannot_be_meant_is_refused(open_: Callable[..., HTMStore], ttl: Any) -> None:
+def test_a_time_to_live_that_cannot_be_meant_is_refused(
+    open_: Callable[..., HTMStore], ttl: Any
+) -> None:
     with pytest.raises(InvalidInput, match="ttl"):
         open_().put(NS, "a", {}, ttl=ttl)
 
@@ -162,7 +180,10 @@ def test_a_time_to_live_that_cannot_be_meant_is_refused(open_: Callable[..., HTM
     [
         ({"default": 5}, "expected ttl to be a mapping of refresh_on_read.* got default"),
         ({"default_ttl": 0}, "expected default_ttl to be minutes above zero"),
-        ({"sweep_interval_minutes": -1}, "expected sweep_interval_minutes to be minutes above zero"),
+        (
+            {"sweep_interval_minutes": -1},
+            "expected sweep_interval_minutes to be minutes above zero",
+        ),
         (5, "expected ttl to be a mapping"),
     ],
 )

@@ -24,7 +24,9 @@ NS = ("notes",)
 
 @pytest.fixture(scope="module")
 def store(url: str | None) -> Iterator[HTMStore]:
-    with Memory("atlas", url=url, tenant=f"tenant-{uuid.uuid4().hex[:12]}", embedder=HashEmbedder()) as memory:
+    with Memory(
+        "atlas", url=url, tenant=f"tenant-{uuid.uuid4().hex[:12]}", embedder=HashEmbedder()
+    ) as memory:
         yield HTMStore(memory=memory)
 
 
@@ -36,11 +38,14 @@ def stored(store: HTMStore, value: Any) -> Any:
 
 
 TEXTS = st.text(
-    st.characters() | st.sampled_from(["\0", "\ud800", "\udfff", "é", "😀", "\u2028", '"', "\\"]), max_size=8
+    st.characters() | st.sampled_from(["\0", "\ud800", "\udfff", "é", "😀", "\u2028", '"', "\\"]),
+    max_size=8,
 )
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | TEXTS
 TREES = st.recursive(
-    SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3), max_leaves=12
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
+    max_leaves=12,
 )
 VALUES = st.dictionaries(TEXTS, TREES, max_size=4)
 
@@ -121,7 +126,11 @@ def test_a_value_nested_without_end_is_refused(store: HTMStore) -> None:
 
 def test_odd_texts_are_found_by_what_is_around_them(store: HTMStore) -> None:
     namespace = (uuid.uuid4().hex,)
-    store.put(namespace, "1", {"text": "hens\0 lay \ud800 eggs", "n": float("nan"), "big": 1e20, "kind": "odd"})
+    store.put(
+        namespace,
+        "1",
+        {"text": "hens\0 lay \ud800 eggs", "n": float("nan"), "big": 1e20, "kind": "odd"},
+    )
     store.put(namespace, "2", {"text": "trains", "n": 1.0, "big": 1, "kind": "even"})
     assert store.search(namespace, query="hens eggs")[0].key == "1"
     assert [item.key for item in store.search(namespace, filter={"kind": "odd"})] == ["1"]

@@ -39,7 +39,11 @@ def streamed(agent: Any, given: Any, *, is_awaited: bool, **run: Any) -> str:
     async def collected() -> list[Any]:
         return [each async for each in agent.astream(given, stream_mode=list(MODES), **run)]
 
-    return repr(asyncio.run(collected()) if is_awaited else list(agent.stream(given, stream_mode=list(MODES), **run)))
+    return repr(
+        asyncio.run(collected())
+        if is_awaited
+        else list(agent.stream(given, stream_mode=list(MODES), **run))
+    )
 
 
 @pytest.mark.parametrize("is_awaited", [False, True], ids=["streamed", "awaited"])
@@ -51,7 +55,9 @@ def test_a_run_streams_no_other_users_id(make: Make, how: str, is_awaited: bool)
     )  # fmt: skip
     everybody = ("anneliese", "benedikt", "cornelia")
     for user in everybody:
-        asked = streamed(agent, {"messages": [("user", "May I?")]}, is_awaited=is_awaited, **named(user, how))
+        asked = streamed(
+            agent, {"messages": [("user", "May I?")]}, is_awaited=is_awaited, **named(user, how)
+        )
         assert "htm_thread" in asked
         assert not [other for other in everybody if other != user and other in asked]
         shown = streamed(agent, Command(resume="yes"), is_awaited=is_awaited, **named(user, how))

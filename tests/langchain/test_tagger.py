@@ -40,7 +40,9 @@ class ToolCalling(BaseChatModel):
             made = {"name": tool.__name__, "args": self.answers[tool.__name__], "id": "1"}
             return AIMessage("", tool_calls=[made] if made["args"] else [])
 
-        return RunnableLambda(lambda asked, config: call(self._convert_input(asked).to_messages(), config))
+        return RunnableLambda(
+            lambda asked, config: call(self._convert_input(asked).to_messages(), config)
+        )
 
     def _generate(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> ChatResult:
         return ChatResult(generations=[ChatGeneration(message=AIMessage("prose"))])
@@ -73,7 +75,9 @@ def test_facts_are_taken_by_a_chat_model(make: Make) -> None:
     with make(propositioner=LangChainPropositioner(model), settings=IDLE) as memory:
         memory.remember("Ann, who lives in Oslo, likes coffee.")
         assert memory.flush(timeout=30)
-        assert {node.content for node in memory.list(where={"proposition_of": {"$exists": True}})} == {
+        assert {
+            node.content for node in memory.list(where={"proposition_of": {"$exists": True}})
+        } == {
             "Ann lives in Oslo.",
             "Ann likes coffee.",
         }
@@ -81,7 +85,9 @@ def test_facts_are_taken_by_a_chat_model(make: Make) -> None:
 
 def test_instructions_and_the_configuration_of_runs_are_ones_own() -> None:
     model = chat(TagAnswer={"tags": ["a"]}, FactAnswer={"facts": []})
-    tagger = LangChainTagger(model, instructions="File it.", config={"metadata": {"purpose": "filing"}})
+    tagger = LangChainTagger(
+        model, instructions="File it.", config={"metadata": {"purpose": "filing"}}
+    )
     assert tagger.tag("text", []) == ["a"]
     assert model.seen[0][0].text == "File it."
     assert model.configs[0]["metadata"] == {"purpose": "filing"}

@@ -43,7 +43,9 @@ def test_thoughts_are_no_words_and_later_turns_do_not_show_them(way: str) -> Non
 
 
 def test_a_turn_that_was_nothing_but_thoughts_is_left_out() -> None:
-    shown = without_earlier_thoughts([HumanMessage("a"), AIMessage(f"<think>{SECRET}"), HumanMessage("b")])
+    shown = without_earlier_thoughts(
+        [HumanMessage("a"), AIMessage(f"<think>{SECRET}"), HumanMessage("b")]
+    )
     assert [each.text for each in shown] == ["a", "b"]
 
 

@@ -18,14 +18,23 @@ from tests.langchain.test_resumed import CALL, CONFIG, approve
 
 
 def at(state: Any) -> Any:
-    return {"configurable": {**CONFIG["configurable"], "checkpoint_id": state.config["configurable"]["checkpoint_id"]}}
+    return {
+        "configurable": {
+            **CONFIG["configurable"],
+            "checkpoint_id": state.config["configurable"]["checkpoint_id"],
+        }
+    }
 
 
 @pytest.fixture(params=["one middleware", "a middleware each"])
 def middleware(request: pytest.FixtureRequest, make: Make) -> Callable[[], HTMMemoryMiddleware]:
     """The same one, or one that knows nothing of the runs before, as in another process."""
     one = HTMMemoryMiddleware(make(), limit=0)
-    return (lambda: one) if request.param == "one middleware" else lambda: HTMMemoryMiddleware(make(), limit=0)
+    return (
+        (lambda: one)
+        if request.param == "one middleware"
+        else lambda: HTMMemoryMiddleware(make(), limit=0)
+    )
 
 
 @pytest.mark.parametrize("is_awaited", [False, True], ids=["invoked", "awaited"])
@@ -35,7 +44,9 @@ def test_the_log_is_the_thread_after_each_run_from_an_earlier_checkpoint(
     saver = InMemorySaver()
 
     def agent(*answers: Any) -> Any:
-        return create_agent(scripted(*answers), [approve], middleware=[middleware()], checkpointer=saver)
+        return create_agent(
+            scripted(*answers), [approve], middleware=[middleware()], checkpointer=saver
+        )
 
     def run(answer: Any, given: Any, config: Any = CONFIG) -> list[str]:
         if is_awaited:
@@ -49,14 +60,23 @@ def test_the_log_is_the_thread_after_each_run_from_an_earlier_checkpoint(
     def checkpoint(last: str) -> Any:
         """The newest checkpoint of the thread that has just this as its last message."""
         states = agent().get_state_history(CONFIG)
-        return next(at(each) for each in states if [m.text for m in each.values.get("messages", [])][-1:] == [last])
+        return next(
+            at(each)
+            for each in states
+            if [m.text for m in each.values.get("messages", [])][-1:] == [last]
+        )
 
-    assert run(CALL.model_copy(update={"id": None}), {"messages": [("user", "May I go?")]}) == ["May I go?", ""]
+    assert run(CALL.model_copy(update={"id": None}), {"messages": [("user", "May I go?")]}) == [
+        "May I go?",
+        "",
+    ]
     asked = checkpoint("")
     assert run("Yes, go.", Command(resume="yes"), asked)[3:] == ["Yes, go."]
     assert run("No, stay.", Command(resume="no"), asked)[3:] == ["No, stay."]
     assert run("Fine.", {"messages": [("user", "And now?")]})[4:] == ["And now?", "Fine."]
-    assert run("Forked.", {"messages": [("user", "Another way?")]}, checkpoint("No, stay."))[4:] == [
+    assert run("Forked.", {"messages": [("user", "Another way?")]}, checkpoint("No, stay."))[
+        4:
+    ] == [
         "Another way?",
         "Forked.",
     ]

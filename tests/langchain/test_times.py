@@ -28,8 +28,12 @@ def day(moment: datetime) -> str:
 
 def filled(memory: Memory) -> None:
     """A code that has ended, one that holds for a while, and one that a page told."""
-    memory.remember("The office door code is 1111.", role="user", valid=Window(start=None, stop=PAST))
-    memory.remember("The office door code is 2222.", role="user", valid=Window(start=PAST, stop=FUTURE))
+    memory.remember(
+        "The office door code is 1111.", role="user", valid=Window(start=None, stop=PAST)
+    )
+    memory.remember(
+        "The office door code is 2222.", role="user", valid=Window(start=PAST, stop=FUTURE)
+    )
     memory.remember("The office door code is 3333.", role="user", source="web")
 
 
@@ -39,11 +43,16 @@ def shown(make: Make, **run: Any) -> str:
     with make(user="ann") as memory:
         filled(memory)
     agent = create_agent(model, middleware=[HTMMemoryMiddleware(make())])
-    agent.invoke({"messages": [HumanMessage(QUESTION)]}, {"configurable": {"thread_id": "t", "user_id": "ann", **run}})
+    agent.invoke(
+        {"messages": [HumanMessage(QUESTION)]},
+        {"configurable": {"thread_id": "t", "user_id": "ann", **run}},
+    )
     return re.sub(r"memory-[a-z]+", "memory", "\n".join(texts(model.seen[-1])))
 
 
-def test_the_middlewares_block_says_until_when_something_holds_and_what_has_ended(make: Make) -> None:
+def test_the_middlewares_block_says_until_when_something_holds_and_what_has_ended(
+    make: Make,
+) -> None:
     """What has ended says so, whether it stands by itself or beside what replaced it."""
     block = shown(make)
     ends = [PAST - timedelta(days=by) for by in (-1, 0, 1)]
@@ -77,8 +86,13 @@ def test_a_retriever_takes_the_same_and_says_it_in_the_metadata(make: Make) -> N
         assert about["2222"]["holds"].startswith("until ")
         assert (about["2222"]["source"], about["2222"]["trust"]) == ("user", 4)
         retriever = HTMRetriever(memory=memory, valid_at=NOW, sources=["user", "web"])
-        assert {document.page_content[-5:-1] for document in retriever.invoke(QUESTION)} == {"2222", "3333"}
-        assert {d.page_content[-5:-1] for d in retriever.invoke(QUESTION, sources=["web", "tool"])} == {"3333"}
+        assert {document.page_content[-5:-1] for document in retriever.invoke(QUESTION)} == {
+            "2222",
+            "3333",
+        }
+        assert {
+            d.page_content[-5:-1] for d in retriever.invoke(QUESTION, sources=["web", "tool"])
+        } == {"3333"}
         with pytest.raises(InvalidInput):
             retriever.invoke(QUESTION, valid_at="some day")
 
@@ -95,20 +109,33 @@ def test_a_tools_reply_says_until_when_something_holds(make: Make) -> None:
 def test_a_run_says_where_the_user_is_and_the_block_has_the_dates_of_that_place(make: Make) -> None:
     """At half past ten in the evening in UTC it is the next morning in Tokyo: "tomorrow" counts from there."""
     with make(user="ann") as memory:
-        memory.remember("The ferry leaves tomorrow.", role="user", at=datetime(2026, 5, 6, 22, 30, tzinfo=UTC))
+        memory.remember(
+            "The ferry leaves tomorrow.", role="user", at=datetime(2026, 5, 6, 22, 30, tzinfo=UTC)
+        )
     model = scripted()
     agent = create_agent(model, middleware=[HTMMemoryMiddleware(make(settings=IN_UTC))])
-    for thread, zone, date in [("a", {"timezone": "Asia/Tokyo"}, "Thu 7 May"), ("b", {}, "Wed 6 May")]:
+    for thread, zone, date in [
+        ("a", {"timezone": "Asia/Tokyo"}, "Thu 7 May"),
+        ("b", {}, "Wed 6 May"),
+    ]:
         run = {"configurable": {"thread_id": thread, "user_id": "ann", **zone}}
         agent.invoke({"messages": [HumanMessage("When does the ferry leave?")]}, run)
         assert f"[{date}, user" in "\n".join(texts(model.seen[-1]))
 
 
-def test_what_is_no_time_zone_costs_no_run_and_the_log_says_so(make: Make, caplog: pytest.LogCaptureFixture) -> None:
+def test_what_is_no_time_zone_costs_no_run_and_the_log_says_so(
+    make: Make, caplog: pytest.LogCaptureFixture
+) -> None:
     """An application may have had such a field before, with names of its own."""
     agent = create_agent(scripted(), middleware=[HTMMemoryMiddleware(make())])
     for thread in ("a", "b"):
-        run = {"configurable": {"thread_id": thread, "user_id": "ann", "timezone": "W. Europe Standard Time"}}
+        run = {
+            "configurable": {
+                "thread_id": thread,
+                "user_id": "ann",
+                "timezone": "W. Europe Standard Time",
+            }
+        }
         assert agent.invoke({"messages": [HumanMessage("Hello there")]}, run)["messages"][-1].text
     said = [each.getMessage() for each in caplog.records if "IANA zone" in each.getMessage()]
     assert len(said) == 1

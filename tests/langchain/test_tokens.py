@@ -25,7 +25,9 @@ class Counting(Scripted):
 
     asked: list[int] = Field(default_factory=list)
 
-    def get_num_tokens_from_messages(self, messages: list[BaseMessage], tools: Sequence[Any] | None = None) -> int:
+    def get_num_tokens_from_messages(
+        self, messages: list[BaseMessage], tools: Sequence[Any] | None = None
+    ) -> int:
         self.asked.append(len(messages))
         return sum(len(str(message.text)) for message in messages)
 
@@ -36,12 +38,16 @@ def counting(**options: Any) -> Counting:
 
 def test_a_model_that_counts_is_believed(make: Make) -> None:
     model = counting()
-    agent = create_agent(model, system_prompt="Be brief.", middleware=[HTMMemoryMiddleware(make(), budget=440)])
+    agent = create_agent(
+        model, system_prompt="Be brief.", middleware=[HTMMemoryMiddleware(make(), budget=440)]
+    )
     agent.invoke(said(*(f"{n} " + "x" * 48 for n in range(20)), "And?"), config())
     request = model.seen[0]
     assert 200 < model.get_num_tokens_from_messages(request) <= 440
     estimated = scripted()
-    agent = create_agent(estimated, system_prompt="Be brief.", middleware=[HTMMemoryMiddleware(make(), budget=440)])
+    agent = create_agent(
+        estimated, system_prompt="Be brief.", middleware=[HTMMemoryMiddleware(make(), budget=440)]
+    )
     agent.invoke(said(*(f"{n} " + "x" * 48 for n in range(20)), "And?"), config("t2"))
     assert len(estimated.seen[0]) > 1.5 * len(
         request
@@ -73,7 +79,9 @@ def test_counts_are_held_for_a_bounded_number_of_messages_and_models() -> None:
     assert len(counters._held) == MODELS
 
 
-def test_a_model_that_cannot_count_after_all_is_estimated_and_says_so_once(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_model_that_cannot_count_after_all_is_estimated_and_says_so_once(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     class Broken(Scripted):
         def get_num_tokens_from_messages(self, messages: Any, tools: Any = None) -> int:
             raise NotImplementedError("no tokenizer")
@@ -91,12 +99,16 @@ def test_a_counter_that_asks_a_server_is_not_asked() -> None:
             raise AssertionError("asked over the network")
 
     Remote.get_num_tokens_from_messages.__module__ = "langchain_anthropic.chat_models"
-    assert Counters().of(Remote(messages=iter([])))([HumanMessage("hello")]) == count([HumanMessage("hello")])
+    assert Counters().of(Remote(messages=iter([])))([HumanMessage("hello")]) == count(
+        [HumanMessage("hello")]
+    )
 
 
 def test_images_are_estimated_since_a_counter_may_fetch_them() -> None:
     model = counting()
-    image = HumanMessage([{"type": "text", "text": "see"}, {"type": "image", "url": "https://nowhere.invalid/x.png"}])
+    image = HumanMessage(
+        [{"type": "text", "text": "see"}, {"type": "image", "url": "https://nowhere.invalid/x.png"}]
+    )
     assert Counters().of(model)([image]) == count([image])
     assert model.asked == []
 
@@ -109,14 +121,18 @@ def test_the_schemas_of_tools_and_of_the_answer_count(make: Make) -> None:
     messages = ["word " * 20 for _ in range(20)]
 
     def shown(tools: list[Any], **options: Any) -> int:
-        model = scripted(AIMessage("", tool_calls=[{"name": "Weather", "args": {"degrees": 1}, "id": "w"}]))
+        model = scripted(
+            AIMessage("", tool_calls=[{"name": "Weather", "args": {"degrees": 1}, "id": "w"}])
+        )
         middleware = HTMMemoryMiddleware(make(), budget=500, recall_limit=0)
         create_agent(model, tools, middleware=[middleware], **options).invoke(
             said(*messages), config(f"t{len(tools)}{len(options)}")
         )
         return len(model.seen[0])
 
-    wordy = StructuredTool.from_function(len, name="wordy", description="Very much is said of this tool. " * 40)
+    wordy = StructuredTool.from_function(
+        len, name="wordy", description="Very much is said of this tool. " * 40
+    )
     bare = shown([])
     assert shown([wordy]) < bare
     assert shown([], response_format=ToolStrategy(Weather)) < bare
@@ -125,4 +141,6 @@ def test_the_schemas_of_tools_and_of_the_answer_count(make: Make) -> None:
 def test_tools_count_as_the_text_of_their_schemas_where_the_model_counts() -> None:
     counts = Counters().of(counting())
     assert counts([], tools=[look]) > 40
-    assert counts([SystemMessage("x")], tools=[{"type": "web_search"}]) == 1 + len('{"type": "web_search"}')
+    assert counts([SystemMessage("x")], tools=[{"type": "web_search"}]) == 1 + len(
+        '{"type": "web_search"}'
+    )

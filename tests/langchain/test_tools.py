@@ -15,14 +15,21 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph.checkpoint.memory import InMemorySaver
 
 from htm_core import InvalidInput, Memory, NotFound, anonymous
-from htm_langchain import HTMMemoryMiddleware, create_forget_tool, create_recall_tool, create_remember_tool
+from htm_langchain import (
+    HTMMemoryMiddleware,
+    create_forget_tool,
+    create_recall_tool,
+    create_remember_tool,
+)
 from tests.conftest import Make
 from tests.langchain.models import scripted, texts
 from tests.stand_ins import HashEmbedder
 
 
 def call(name: str, **given: Any) -> AIMessage:
-    return AIMessage("", tool_calls=[{"name": name, "args": given, "id": "c1", "type": "tool_call"}])
+    return AIMessage(
+        "", tool_calls=[{"name": name, "args": given, "id": "c1", "type": "tool_call"}]
+    )
 
 
 def tool_call(name: str, **given: Any) -> dict[str, Any]:
@@ -34,7 +41,10 @@ def config(**configurable: Any) -> Any:
 
 
 def tools(memory: Memory, **options: Any) -> list[Any]:
-    return [make(memory, **options) for make in (create_recall_tool, create_remember_tool, create_forget_tool)]
+    return [
+        make(memory, **options)
+        for make in (create_recall_tool, create_remember_tool, create_forget_tool)
+    ]
 
 
 def answers(result: dict[str, Any]) -> list[ToolMessage]:
@@ -52,11 +62,16 @@ class Context:
 
 def test_what_is_remembered_is_recalled_with_its_id_and_forgotten_by_it(make: Make) -> None:
     recall, remember, forget = tools(make(user="ann"))
-    reply = remember.invoke({"content": "Clara is allergic to peanuts.", "importance": 8, "tags": ["health:allergy"]})
+    reply = remember.invoke(
+        {"content": "Clara is allergic to peanuts.", "importance": 8, "tags": ["health:allergy"]}
+    )
     node = make(user="ann").recall("peanuts")[0].node
     assert reply == f"Remembered [{node.id}]."
     assert (node.importance, node.tags) == (8, ("health:allergy",))
-    assert remember.invoke({"content": "Clara is allergic to peanuts."}) == f"That was known already [{node.id}]."
+    assert (
+        remember.invoke({"content": "Clara is allergic to peanuts."})
+        == f"That was known already [{node.id}]."
+    )
     found = recall.invoke("What is Clara allergic to?")
     assert f"[{node.id}]" in found
     assert "Clara is allergic to peanuts." in found
@@ -67,7 +82,9 @@ def test_what_is_remembered_is_recalled_with_its_id_and_forgotten_by_it(make: Ma
 
 def test_the_documents_are_the_messages_artifact(make: Make) -> None:
     memory = make()
-    memory.remember("The car is on level 3.", role="user", name="ann", session="s1", metadata={"level": 3})
+    memory.remember(
+        "The car is on level 3.", role="user", name="ann", session="s1", metadata={"level": 3}
+    )
     message = create_recall_tool(memory).invoke(tool_call("recall", query="car"))
     assert message.artifact[0].page_content == "The car is on level 3."
     assert message.artifact[0].metadata["level"] == 3
@@ -96,11 +113,16 @@ def test_only_what_scores_is_recalled(make: Make) -> None:
     memory = make()
     memory.remember("The car is on level 3.")
     assert memory.flush()
-    assert create_recall_tool(memory, min_score=0.9).invoke("elephants") == "Nothing is remembered about that."
+    assert (
+        create_recall_tool(memory, min_score=0.9).invoke("elephants")
+        == "Nothing is remembered about that."
+    )
 
 
 @pytest.mark.parametrize("way", ["invoke", "ainvoke"])
-def test_what_a_model_gives_wrong_is_explained_to_it_and_the_run_goes_on(make: Make, way: str) -> None:
+def test_what_a_model_gives_wrong_is_explained_to_it_and_the_run_goes_on(
+    make: Make, way: str
+) -> None:
     recall, remember, forget = tools(make())
 
     def use(tool: Any, **given: Any) -> ToolMessage:
@@ -122,8 +144,12 @@ def test_what_a_model_gives_wrong_is_explained_to_it_and_the_run_goes_on(make: M
         assert message in answer.content
 
 
-def test_a_database_that_is_away_is_not_described_but_logged(tenant: str, caplog: pytest.LogCaptureFixture) -> None:
-    memory = Memory("atlas", url="postgresql://ann:sesame@127.0.0.1:1/x?connect_timeout=1", tenant=tenant)
+def test_a_database_that_is_away_is_not_described_but_logged(
+    tenant: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    memory = Memory(
+        "atlas", url="postgresql://ann:sesame@127.0.0.1:1/x?connect_timeout=1", tenant=tenant
+    )
     with caplog.at_level(logging.WARNING, logger="htm.langchain"):
         answer = create_remember_tool(memory).invoke(tool_call("remember", content="x"))
     assert answer.status == "error"
@@ -174,10 +200,16 @@ def test_what_a_model_invents_never_reaches_another_users_memory(
     for name, given in (("recall", {"query": "pin"}), ("remember", {"content": "Ann was here."})):
         if way == "in an agent":
             agent = create_agent(scripted(call(name, **given, **invented)), tools(make()))
-            reply = answers(agent.invoke({"messages": [HumanMessage("go")]}, config(user_id="ann", thread_id="t")))[0]
+            reply = answers(
+                agent.invoke(
+                    {"messages": [HumanMessage("go")]}, config(user_id="ann", thread_id="t")
+                )
+            )[0]
         else:
             tool = next(each for each in tools(make()) if each.name == name)
-            reply = tool.invoke(tool_call(name, **given, **invented), config(user_id="ann", thread_id="t"))
+            reply = tool.invoke(
+                tool_call(name, **given, **invented), config(user_id="ann", thread_id="t")
+            )
         assert "1234" not in str(reply.content)
     assert [hit.content for hit in make(user="ann").recall("Ann was here")] == ["Ann was here."]
     assert [each.content for each in make(user="bob").timeline()] == ["Bob's pin is 1234."]
@@ -207,28 +239,44 @@ def test_one_agent_serves_two_users_who_never_meet(make: Make, way: str) -> None
         make(user="bob").get(bobs)
 
 
-def test_what_was_forgotten_by_the_tools_does_not_come_back_by_what_the_tools_have_answered(make: Make) -> None:
+def test_what_was_forgotten_by_the_tools_does_not_come_back_by_what_the_tools_have_answered(
+    make: Make,
+) -> None:
     """To forget something a model has to recall it first: that reply is no memory."""
     memory = make()
     id = make(user="ann", session="a").remember("My alarm code is 4711.", role="user").id
     model = scripted(call("recall", query="alarm code"), call("forget", memory_id=id), "Forgotten.")
-    agent = create_agent(model, middleware=[HTMMemoryMiddleware(memory, tools=("recall", "forget"))])
-    agent.invoke({"messages": [HumanMessage("Please forget my alarm code.")]}, config(user_id="ann", thread_id="b"))
+    agent = create_agent(
+        model, middleware=[HTMMemoryMiddleware(memory, tools=("recall", "forget"))]
+    )
+    agent.invoke(
+        {"messages": [HumanMessage("Please forget my alarm code.")]},
+        config(user_id="ann", thread_id="b"),
+    )
     assert "4711" in str(model.seen[1])  # the reply, which it needed
-    agent.invoke({"messages": [HumanMessage("What is my alarm code?")]}, config(user_id="ann", thread_id="c"))
+    agent.invoke(
+        {"messages": [HumanMessage("What is my alarm code?")]}, config(user_id="ann", thread_id="c")
+    )
     assert "4711" not in str(model.seen[-1])
     anns = make(user="ann")
-    assert not any("4711" in hit.content or hit.content.startswith("Forgotten [") for hit in anns.recall("alarm code"))
+    assert not any(
+        "4711" in hit.content or hit.content.startswith("Forgotten [")
+        for hit in anns.recall("alarm code")
+    )
     assert [said.role for said in anns.timeline(session="b")].count("tool") == 2
 
 
 def test_where_nobody_is_known_it_is_the_session_alone(make: Make) -> None:
     for thread, pin in (("t1", "1111"), ("t2", "2222")):
-        agent = create_agent(scripted(call("remember", content=f"The pin is {pin}.")), tools(make()))
+        agent = create_agent(
+            scripted(call("remember", content=f"The pin is {pin}.")), tools(make())
+        )
         agent.invoke({"messages": [HumanMessage("go")]}, config(thread_id=thread))
     make().remember("Everybody's pin is 0000.")
     agent = create_agent(scripted(call("recall", query="pin")), tools(make()))
-    found = str(answers(agent.invoke({"messages": [HumanMessage("go")]}, config(thread_id="t1")))[0].content)
+    found = str(
+        answers(agent.invoke({"messages": [HumanMessage("go")]}, config(thread_id="t1")))[0].content
+    )
     assert "1111" in found
     assert "2222" not in found
     assert "0000" not in found
@@ -239,13 +287,17 @@ def test_where_nobody_is_known_it_is_the_session_alone(make: Make) -> None:
 def test_the_user_and_the_session_may_be_given_or_computed(make: Make) -> None:
     memory = make()
     create_remember_tool(memory, user="cleo", session="s7").invoke({"content": "Cleo likes tea."})
-    assert [each.content for each in make(user="cleo").timeline(session="s7")] == ["Cleo likes tea."]
+    assert [each.content for each in make(user="cleo").timeline(session="s7")] == [
+        "Cleo likes tea."
+    ]
 
     def owner(runtime: Any) -> str:
         assert isinstance(runtime, ToolRuntime)
         return str(runtime.context["who"])
 
-    agent = create_agent(scripted(call("recall", query="tea")), [create_recall_tool(memory, user=owner)])
+    agent = create_agent(
+        scripted(call("recall", query="tea")), [create_recall_tool(memory, user=owner)]
+    )
     result = agent.invoke({"messages": [HumanMessage("go")]}, context={"who": "cleo"})  # type: ignore[arg-type]
     assert "Cleo likes tea." in answers(result)[0].content
 
@@ -258,17 +310,28 @@ def test_a_wider_scope_is_the_makers_choice(make: Make) -> None:
 
 
 def test_a_user_who_is_named_like_an_unknown_one_is_refused(make: Make) -> None:
-    answer = create_recall_tool(make()).invoke(tool_call("recall", query="pin"), config(user_id=anonymous("t1")))
+    answer = create_recall_tool(make()).invoke(
+        tool_call("recall", query="pin"), config(user_id=anonymous("t1"))
+    )
     assert answer.status == "error"
     assert "kept for sessions without a user" in answer.content
 
 
 def test_the_middleware_brings_the_same_tools_for_the_same_people(make: Make) -> None:
     middleware = HTMMemoryMiddleware(make(), tools=("recall", "remember"))
-    model = scripted(call("remember", content="Ann's locker is 17."), "Noted.", call("recall", query="locker"), "17.")
+    model = scripted(
+        call("remember", content="Ann's locker is 17."),
+        "Noted.",
+        call("recall", query="locker"),
+        "17.",
+    )
     agent = create_agent(model, middleware=[middleware], checkpointer=InMemorySaver())
-    agent.invoke({"messages": [HumanMessage("My locker is 17.")]}, config(user_id="ann", thread_id="t1"))
-    result = agent.invoke({"messages": [HumanMessage("Which locker?")]}, config(user_id="ann", thread_id="t2"))
+    agent.invoke(
+        {"messages": [HumanMessage("My locker is 17.")]}, config(user_id="ann", thread_id="t1")
+    )
+    result = agent.invoke(
+        {"messages": [HumanMessage("Which locker?")]}, config(user_id="ann", thread_id="t2")
+    )
     assert "Ann's locker is 17." in answers(result)[0].content
     assert all("locker" not in hit.content for hit in make(user="bob").recall("locker"))
 
@@ -276,7 +339,9 @@ def test_the_middleware_brings_the_same_tools_for_the_same_people(make: Make) ->
 # -- what they are ----------------------------------------------------------------------------------------------------
 
 
-def test_what_was_forgotten_by_the_tool_is_not_recalled_from_what_the_tools_replied(make: Make) -> None:
+def test_what_was_forgotten_by_the_tool_is_not_recalled_from_what_the_tools_replied(
+    make: Make,
+) -> None:
     """A model that forgets has recalled first, to know the id."""
     with make() as memory:
         wanted = ("recall", "remember", "forget")
@@ -291,7 +356,12 @@ def test_what_was_forgotten_by_the_tool_is_not_recalled_from_what_the_tools_repl
         turn("My alarm code is 4711.", "a")
         ann = memory.of(user="ann")
         id = ann.recall("alarm code")[0].node.id
-        turn("Please forget my alarm code.", "b", call("recall", query="alarm code"), call("forget", memory_id=id))
+        turn(
+            "Please forget my alarm code.",
+            "b",
+            call("recall", query="alarm code"),
+            call("forget", memory_id=id),
+        )
         assert not [text for text in turn("What is my alarm code?", "c") if "4711" in text]
         assert not [hit for hit in ann.recall("alarm code") if "4711" in hit.content]
         assert [each.role for each in ann.timeline(session="b")].count("tool") == 2

@@ -17,19 +17,27 @@ from tests.langchain.test_middleware import FACT, QUESTION, calls, config, look,
 
 
 def an_agent(make: Make, *script: Any, **options: Any) -> Any:
-    return create_agent(scripted(*script), [look], middleware=[HTMMemoryMiddleware(make(), **options)])
+    return create_agent(
+        scripted(*script), [look], middleware=[HTMMemoryMiddleware(make(), **options)]
+    )
 
 
 # LangChain's fake model streams no calls of tools.
-@pytest.mark.parametrize(("colour", "calling"), [("invoke", 1), ("ainvoke", 1), ("stream", 0), ("astream_events", 0)])
-def test_in_an_agents_trace_recall_is_a_run_below_the_models_node(make: Make, colour: str, calling: int) -> None:
+@pytest.mark.parametrize(
+    ("colour", "calling"), [("invoke", 1), ("ainvoke", 1), ("stream", 0), ("astream_events", 0)]
+)
+def test_in_an_agents_trace_recall_is_a_run_below_the_models_node(
+    make: Make, colour: str, calling: int
+) -> None:
     trace = Names()
     agent = an_agent(make, *[calls("c1", "kitchen")] * calling)
     runs(agent, colour)(said("How warm is it?"), config() | {"callbacks": [trace]})
     # Once for the question, however often the model is called.
     assert trace.paths.count("/LangGraph/model/htm_recall") == 1
     assert trace.paths.count("/LangGraph/model/Scripted") == 1 + calling
-    assert [path for path in trace.paths if path.endswith("htm_recall")] == ["/LangGraph/model/htm_recall"]
+    assert [path for path in trace.paths if path.endswith("htm_recall")] == [
+        "/LangGraph/model/htm_recall"
+    ]
     assert "/LangGraph/model/htm_persist" in trace.paths
 
 
@@ -40,7 +48,9 @@ def events_of(runnable: Any, given: Any, config: Any) -> list[Any]:
     return asyncio.run(gathered())
 
 
-def test_an_agents_event_stream_tells_of_recall_with_its_question_and_what_was_found(make: Make) -> None:
+def test_an_agents_event_stream_tells_of_recall_with_its_question_and_what_was_found(
+    make: Make,
+) -> None:
     make(user="ann").remember(FACT, session="long ago")
     events = events_of(an_agent(make), said(QUESTION), config())
     began, ended = (
@@ -50,9 +60,15 @@ def test_an_agents_event_stream_tells_of_recall_with_its_question_and_what_was_f
     assert len(began) == len(ended) == 1
     assert began[0]["data"]["input"]["query"] == QUESTION
     assert FACT in [document.page_content for document in ended[0]["data"]["output"]]
-    node = next(each for each in events if each["name"] == "model" and each["event"] == "on_chain_start")
+    node = next(
+        each for each in events if each["name"] == "model" and each["event"] == "on_chain_start"
+    )
     assert began[0]["parent_ids"][-1] == node["run_id"]
-    order = [each["event"] for each in events if each["event"] in ("on_retriever_end", "on_chat_model_start")]
+    order = [
+        each["event"]
+        for each in events
+        if each["event"] in ("on_retriever_end", "on_chat_model_start")
+    ]
     assert order[0] == "on_retriever_end"
 
 

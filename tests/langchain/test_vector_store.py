@@ -42,7 +42,9 @@ def store(memory: Memory) -> HTMVectorStore:
 
 @pytest.fixture
 def library(store: HTMVectorStore) -> HTMVectorStore:
-    store.add_texts(list(LIBRARY.values()), [{"year": year} for year in YEARS.values()], ids=list(LIBRARY))
+    store.add_texts(
+        list(LIBRARY.values()), [{"year": year} for year in YEARS.values()], ids=list(LIBRARY)
+    )
     return store
 
 
@@ -54,8 +56,15 @@ def ids(found: list[Document]) -> list[str | None]:
 
 
 @pytest.mark.parametrize("strategy", ["hybrid", "vector", "text"])
-def test_each_strategy_finds_the_right_document_first(library: HTMVectorStore, strategy: str) -> None:
-    assert ids(library.similarity_search("What opens at six in the morning?", k=2, strategy=strategy))[0] == "harbour"
+def test_each_strategy_finds_the_right_document_first(
+    library: HTMVectorStore, strategy: str
+) -> None:
+    assert (
+        ids(library.similarity_search("What opens at six in the morning?", k=2, strategy=strategy))[
+            0
+        ]
+        == "harbour"
+    )
 
 
 def test_words_that_a_model_cannot_know_are_found_by_default(memory: Memory) -> None:
@@ -72,15 +81,21 @@ def test_a_store_has_a_strategy_of_its_own_that_a_search_may_change(memory: Memo
     assert ids(store.similarity_search("lighthouse", strategy="vector")) == ["a"]
 
 
-def test_a_second_question_is_not_answered_with_the_words_of_the_first(library: HTMVectorStore) -> None:
+def test_a_second_question_is_not_answered_with_the_words_of_the_first(
+    library: HTMVectorStore,
+) -> None:
     """langchain-postgres keeps the words of the first hybrid query in its configuration for ever."""
     for word, expected in (("parking", "parking"), ("E4711", "error"), ("island", "ferry")):
         assert ids(library.similarity_search(word, k=1)) == [expected]
 
 
-def test_a_question_in_a_whole_sentence_finds_what_has_some_of_its_words(library: HTMVectorStore) -> None:
+def test_a_question_in_a_whole_sentence_finds_what_has_some_of_its_words(
+    library: HTMVectorStore,
+) -> None:
     """langchain-postgres asks for all words at once, and then finds nothing."""
-    found = library.similarity_search("Please tell me what the blocked pump was called in the list", strategy="text")
+    found = library.similarity_search(
+        "Please tell me what the blocked pump was called in the list", strategy="text"
+    )
     assert ids(found)[0] == "error"
 
 
@@ -99,7 +114,9 @@ def test_scores_are_relevances_that_tell_apart(library: HTMVectorStore) -> None:
 def test_a_threshold_keeps_what_reaches_it(library: HTMVectorStore) -> None:
     scored = library.similarity_search_with_score("harbour opens at six", k=5)
     least = scored[0][1]
-    assert ids(library.similarity_search("harbour opens at six", k=5, score_threshold=least)) == ["harbour"]
+    assert ids(library.similarity_search("harbour opens at six", k=5, score_threshold=least)) == [
+        "harbour"
+    ]
     retriever = library.as_retriever(
         search_type="similarity_score_threshold", search_kwargs={"score_threshold": least, "k": 5}
     )
@@ -107,7 +124,9 @@ def test_a_threshold_keeps_what_reaches_it(library: HTMVectorStore) -> None:
 
 
 @pytest.mark.parametrize("strategy", ["hybrid", "vector", "text"])
-def test_a_question_that_is_a_book_and_one_of_signs_alone_are_answered(library: HTMVectorStore, strategy: str) -> None:
+def test_a_question_that_is_a_book_and_one_of_signs_alone_are_answered(
+    library: HTMVectorStore, strategy: str
+) -> None:
     """PostgreSQL's parser of queries takes neither 40,000 words nor none."""
     book = "E4711 " + " ".join(f"word{n}" for n in range(40_000))
     assert "error" in ids(library.similarity_search(book, k=5, strategy=strategy))
@@ -119,11 +138,16 @@ def test_a_question_that_is_a_book_and_one_of_signs_alone_are_answered(library: 
 def test_the_nearest_to_a_vector_are_found(library: HTMVectorStore) -> None:
     vector = library.embeddings.embed_query(LIBRARY["museum"])
     assert ids(library.similarity_search_by_vector(vector, k=1)) == ["museum"]
-    assert ids(library.similarity_search_by_vector(vector, k=1, filter={"year": {"$lt": 2023}})) != ["museum"]
+    assert ids(
+        library.similarity_search_by_vector(vector, k=1, filter={"year": {"$lt": 2023}})
+    ) != ["museum"]
 
 
 def test_a_blank_query_lists_what_satisfies_the_filter_in_order(library: HTMVectorStore) -> None:
-    assert ids(library.similarity_search(" ", k=10, filter={"year": {"$gte": 2024}})) == ["ferry", "error"]
+    assert ids(library.similarity_search(" ", k=10, filter={"year": {"$gte": 2024}})) == [
+        "ferry",
+        "error",
+    ]
     assert [score for _, score in library.similarity_search_with_score("", k=10)] == [0.0] * 5
     assert library.similarity_search("", score_threshold=0.1) == []
     assert ids(library.max_marginal_relevance_search("", k=2)) == ["harbour", "parking"]
@@ -140,7 +164,9 @@ def test_its_retriever_finds_in_every_way(library: HTMVectorStore, search_type: 
 def test_few_documents_among_many_are_all_found(memory: Memory) -> None:
     """LangGraph's store looks for the nearest of all and filters afterwards, and finds two of ten."""
     store = HTMVectorStore(memory=memory)
-    store.add_texts([f"note {n}" for n in range(1_500)], [{"rare": n % 100 == 0} for n in range(1_500)])
+    store.add_texts(
+        [f"note {n}" for n in range(1_500)], [{"rare": n % 100 == 0} for n in range(1_500)]
+    )
     found = store.similarity_search("note", k=15, filter={"rare": True}, strategy="vector")
     assert len(found) == 15
     assert all(document.metadata["rare"] is True for document in found)
@@ -162,8 +188,12 @@ def test_diversity_is_that_of_langchains_own_store(memory: Memory, weight: float
     theirs, ours = twins(InMemoryVectorStore(fake)), twins(HTMVectorStore(fake, memory=memory))
     for query in ("a red pie", "green apple", "pear"):
         asked: dict[str, Any] = {"k": 3, "fetch_k": 5, "lambda_mult": weight}
-        expected = [each.page_content for each in theirs.max_marginal_relevance_search(query, **asked)]
-        assert [each.page_content for each in ours.max_marginal_relevance_search(query, **asked)] == expected
+        expected = [
+            each.page_content for each in theirs.max_marginal_relevance_search(query, **asked)
+        ]
+        assert [
+            each.page_content for each in ours.max_marginal_relevance_search(query, **asked)
+        ] == expected
         vector = fake.embed_query(query)
         by_vector = ours.max_marginal_relevance_search_by_vector(vector, **asked)
         assert [each.page_content for each in by_vector] == expected
@@ -173,8 +203,16 @@ def test_diversity_leaves_a_twin_out_and_keeps_to_the_filter(library: HTMVectorS
     library.add_texts([LIBRARY["harbour"]], [{"year": 2021}], ids=["twin"])
     asked = "When does the harbour open in the morning?"
     assert set(ids(library.similarity_search(asked, k=2))) == {"harbour", "twin"}
-    assert len({"harbour", "twin"} & set(ids(library.max_marginal_relevance_search(asked, k=2, lambda_mult=0.2)))) == 1
-    assert ids(library.max_marginal_relevance_search(asked, k=9, filter={"year": 2025})) == ["error"]
+    assert (
+        len(
+            {"harbour", "twin"}
+            & set(ids(library.max_marginal_relevance_search(asked, k=2, lambda_mult=0.2)))
+        )
+        == 1
+    )
+    assert ids(library.max_marginal_relevance_search(asked, k=9, filter={"year": 2025})) == [
+        "error"
+    ]
 
 
 # -- writing ----------------------------------------------------------------------------------------------------------
@@ -202,13 +240,19 @@ def test_ids_are_made_where_there_are_none(store: HTMVectorStore) -> None:
 def test_adding_again_replaces_text_metadata_and_vectors(store: HTMVectorStore) -> None:
     store.add_texts(["red apple"], [{"old": True}], ids=["x"])
     store.add_texts(["green pear"], [{"new": 1}], ids=["x"])
-    assert store.similarity_search("green pear") == [Document(id="x", page_content="green pear", metadata={"new": 1})]
+    assert store.similarity_search("green pear") == [
+        Document(id="x", page_content="green pear", metadata={"new": 1})
+    ]
     assert store.similarity_search("apple", strategy="text") == []
     assert store.similarity_search_with_score("red apple", strategy="vector")[0][1] < 0.5
 
 
 def test_of_the_same_id_twice_the_last_one_counts(store: HTMVectorStore) -> None:
-    assert store.add_texts(["one", "two", "three"], ids=["x", "y", "x"], batch_size=2) == ["x", "y", "x"]
+    assert store.add_texts(["one", "two", "three"], ids=["x", "y", "x"], batch_size=2) == [
+        "x",
+        "y",
+        "x",
+    ]
     assert [each.page_content for each in store.get_by_ids(["x", "y"])] == ["three", "two"]
 
 
@@ -221,7 +265,9 @@ def test_what_is_given_is_not_changed_and_what_is_found_is_fresh(store: HTMVecto
     assert store.similarity_search("word")[0].metadata == {"deep": {"list": [1]}}
 
 
-def test_texts_may_come_from_a_generator_in_batches(store: HTMVectorStore, embedder: HashEmbedder) -> None:
+def test_texts_may_come_from_a_generator_in_batches(
+    store: HTMVectorStore, embedder: HashEmbedder
+) -> None:
     """langchain-postgres writes each document in a transaction of its own."""
     store.client.count()  # the schema is there
     before, written, real = embedder.calls, [], Database.transaction
@@ -267,13 +313,17 @@ def test_documents_are_deleted_by_ids_by_filter_by_both_and_all(library: HTMVect
     assert library.client.count() == 0
 
 
-def test_deleting_everything_leaves_other_collections_and_tenants_alone(make: Make, library: HTMVectorStore) -> None:
+def test_deleting_everything_leaves_other_collections_and_tenants_alone(
+    make: Make, library: HTMVectorStore
+) -> None:
     other = HTMVectorStore(memory=make(), collection="other")
     foreign = HTMVectorStore(memory=make(tenant=f"{library.memory.tenant}-x"), collection="library")
     for store in (other, foreign):
         store.add_texts(["mine"], ids=["mine"])
     library.delete()
-    assert ids(other.similarity_search("mine")) == ids(foreign.similarity_search("mine")) == ["mine"]
+    assert (
+        ids(other.similarity_search("mine")) == ids(foreign.similarity_search("mine")) == ["mine"]
+    )
 
 
 # -- exactly ----------------------------------------------------------------------------------------------------------
@@ -325,8 +375,14 @@ def test_metadata_comes_back_with_its_types(store: HTMVectorStore, key: str) -> 
 
 
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=True) | st.text(st.characters()),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(st.characters()), inner, max_size=3),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=True)
+    | st.text(st.characters()),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(st.characters()), inner, max_size=3)
+    ),
     max_leaves=8,
 )
 
@@ -335,9 +391,13 @@ JSON = st.recursive(
 @example(ODD, "a\0b \ud800")
 @example({}, "")
 @settings(
-    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+    max_examples=30,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
-def test_any_document_comes_back_as_it_was(store: HTMVectorStore, metadata: dict[str, Any], text: str) -> None:
+def test_any_document_comes_back_as_it_was(
+    store: HTMVectorStore, metadata: dict[str, Any], text: str
+) -> None:
     store.add_texts([text], [metadata], ids=["x"])
     found = store.get_by_ids(["x"])[0]
     assert same(found.metadata, metadata)
@@ -413,15 +473,25 @@ def test_filters_have_true_types_and_bind_what_they_are_given(
     assert set(ids(store.similarity_search("", k=9))) == about.keys() - expected
 
 
-VALUES = st.sampled_from([None, True, False, 0, 1, 10, 9.5, "", "a", "ab", "10", "A", [1, "a"], {"b": 1}])
+VALUES = st.sampled_from(
+    [None, True, False, 0, 1, 10, 9.5, "", "a", "ab", "10", "A", [1, "a"], {"b": 1}]
+)
 BOUNDS = st.sampled_from([0, 1, 9.5, 10, "", "a", "10", "ab"])
 NAMES = st.sampled_from(["a", "b", "a.b", "c"])
 TESTS = st.one_of(
     st.builds(lambda name, value: {name: value}, st.sampled_from(["$eq", "$ne"]), VALUES),
-    st.builds(lambda name, value: {name: value}, st.sampled_from(["$gt", "$gte", "$lt", "$lte"]), BOUNDS),
-    st.builds(lambda name, values: {name: values}, st.sampled_from(["$in", "$nin"]), st.lists(VALUES, max_size=3)),
     st.builds(
-        lambda name, pattern: {name: pattern}, st.sampled_from(["$like", "$ilike"]), st.text("aAb1%_", max_size=3)
+        lambda name, value: {name: value}, st.sampled_from(["$gt", "$gte", "$lt", "$lte"]), BOUNDS
+    ),
+    st.builds(
+        lambda name, values: {name: values},
+        st.sampled_from(["$in", "$nin"]),
+        st.lists(VALUES, max_size=3),
+    ),
+    st.builds(
+        lambda name, pattern: {name: pattern},
+        st.sampled_from(["$like", "$ilike"]),
+        st.text("aAb1%_", max_size=3),
     ),
     st.builds(lambda bounds: {"$between": bounds}, st.lists(BOUNDS, min_size=2, max_size=2)),
     st.builds(lambda there: {"$exists": there}, st.booleans()),
@@ -462,12 +532,18 @@ def passes(test: str, have: Any, wanted: Any, *, there: bool) -> bool:
     if test == "$in":
         return any(passes("$eq", have, each, there=there) for each in wanted)
     if test == "$between":
-        return passes("$gte", have, wanted[0], there=there) and passes("$lte", have, wanted[1], there=there)
+        return passes("$gte", have, wanted[0], there=there) and passes(
+            "$lte", have, wanted[1], there=there
+        )
     if test in ("$like", "$ilike"):
         import re
 
-        pattern = "".join({"%": "(?s:.*)", "_": "(?s:.)"}.get(sign, re.escape(sign)) for sign in wanted)
-        return isinstance(have, str) and bool(re.fullmatch(pattern, have, re.I if test == "$ilike" else 0))
+        pattern = "".join(
+            {"%": "(?s:.*)", "_": "(?s:.)"}.get(sign, re.escape(sign)) for sign in wanted
+        )
+        return isinstance(have, str) and bool(
+            re.fullmatch(pattern, have, re.I if test == "$ilike" else 0)
+        )
     number = (int, float)
     alike = (
         type(have) is type(wanted)
@@ -476,13 +552,31 @@ def passes(test: str, have: Any, wanted: Any, *, there: bool) -> bool:
     if test == "$eq":
         return alike and bool(have == wanted)
     ordered = {"$gt": "__gt__", "$gte": "__ge__", "$lt": "__lt__", "$lte": "__le__"}[test]
-    return alike and bool(getattr(float(have) if isinstance(have, number) else have, ordered)(wanted))
+    return alike and bool(
+        getattr(float(have) if isinstance(have, number) else have, ordered)(wanted)
+    )
 
 
 @pytest.fixture
 def shelf(store: HTMVectorStore) -> tuple[HTMVectorStore, dict[str, dict[str, Any]]]:
     """A store with every value under "a", half of them with others under "b", "c" and "a.b"."""
-    values = [None, True, False, 0, 1, 10, 9.5, "", "a", "ab", "10", "A", [1, "a"], {"b": 1}, {"b": "a"}]
+    values = [
+        None,
+        True,
+        False,
+        0,
+        1,
+        10,
+        9.5,
+        "",
+        "a",
+        "ab",
+        "10",
+        "A",
+        [1, "a"],
+        {"b": 1},
+        {"b": "a"},
+    ]
     about: dict[str, dict[str, Any]] = {str(n): {"a": value} for n, value in enumerate(values)}
     about |= {f"m{n}": {"a": value, "b": values[-n], "c": 1} for n, value in enumerate(values)}
     about |= {"dot": {"a.b": 10, "a": {"b": 1}}, "none": {}}
@@ -492,7 +586,9 @@ def shelf(store: HTMVectorStore) -> tuple[HTMVectorStore, dict[str, dict[str, An
 
 @given(where=FILTERS)
 @settings(
-    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+    max_examples=30,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 def test_any_filter_finds_what_its_meaning_in_python_says(
     shelf: tuple[HTMVectorStore, dict[str, dict[str, Any]]], where: dict[str, Any]
@@ -511,8 +607,14 @@ def test_what_cannot_be_meant_is_refused_by_name(library: HTMVectorStore) -> Non
         ({"filter": {"year": {"$regex": "x"}}}, r"unknown operator '\$regex'; known are"),
         ({"filter": {"$nor": []}}, r"unknown operator '\$nor'"),
         ({"filter": lambda document: True}, "expected filter to be a mapping"),
-        ({"strategy": "sideways"}, "expected mode to be one of 'hybrid', 'vector', 'text', got 'sideways'"),
-        ({"mode": "sideways"}, "expected mode to be one of 'hybrid', 'vector', 'text', got 'sideways'"),
+        (
+            {"strategy": "sideways"},
+            "expected mode to be one of 'hybrid', 'vector', 'text', got 'sideways'",
+        ),
+        (
+            {"mode": "sideways"},
+            "expected mode to be one of 'hybrid', 'vector', 'text', got 'sideways'",
+        ),
         ({"mode": "text", "strategy": "text"}, "two names of one option"),
         ({"filters": {}}, "expected options of filter, mode, score_threshold; got filters"),
         ({"score_threshold": 2}, "expected min_score to be a number from 0 to 1, got 2"),
@@ -524,7 +626,9 @@ def test_what_cannot_be_meant_is_refused_by_name(library: HTMVectorStore) -> Non
         library.similarity_search({"query": "harbour"})  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="expected lambda_mult from 0"):
         library.max_marginal_relevance_search("harbour", lambda_mult=1.5)
-    with pytest.raises(InvalidInput, match="expected as many metadatas as texts, which are 2, got 1"):
+    with pytest.raises(
+        InvalidInput, match="expected as many metadatas as texts, which are 2, got 1"
+    ):
         library.add_texts(["a", "b"], [{}])
     with pytest.raises(InvalidInput, match="expected as many ids as texts, which are 1, got 2"):
         library.add_texts(["a"], ids=["x", "y"])
@@ -538,7 +642,11 @@ def test_what_cannot_be_meant_is_refused_by_name(library: HTMVectorStore) -> Non
 
 
 def test_a_memory_comes_alone_and_is_one(memory: Memory) -> None:
-    for wrong in ({"memory": memory, "tenant": "other"}, {"memory": memory, "url": "postgresql://x"}, {"memory": "m"}):
+    for wrong in (
+        {"memory": memory, "tenant": "other"},
+        {"memory": memory, "url": "postgresql://x"},
+        {"memory": "m"},
+    ):
         with pytest.raises(InvalidInput, match="memory"):
             HTMVectorStore(**wrong)  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match=r"expected an htm_core\.Memory"):
@@ -576,17 +684,25 @@ Shown = dict[str, str]
 
 
 def shown(store: HTMVectorStore) -> set[tuple[str, str]]:
-    return {(each.page_content, each.metadata["source"]) for each in store.similarity_search("", k=100)}
+    return {
+        (each.page_content, each.metadata["source"]) for each in store.similarity_search("", k=100)
+    }
 
 
 @pytest.mark.parametrize("way", ["sync", "async"])
 @pytest.mark.parametrize("cleanup", [None, "incremental", "full", "scoped_full"])
-def test_an_index_is_kept_in_step_with_its_source(store: HTMVectorStore, cleanup: Any, way: str) -> None:
+def test_an_index_is_kept_in_step_with_its_source(
+    store: HTMVectorStore, cleanup: Any, way: str
+) -> None:
     records = InMemoryRecordManager("library")
     records.create_schema()
 
     def run(documents: list[Document]) -> dict[str, int]:
-        told: dict[str, Any] = {"cleanup": cleanup, "source_id_key": "source", "key_encoder": "sha256"}
+        told: dict[str, Any] = {
+            "cleanup": cleanup,
+            "source_id_key": "source",
+            "key_encoder": "sha256",
+        }
         if way == "async":
             return asyncio.run(aindex(documents, records, store, **told))  # type: ignore[return-value]
         return index(documents, records, store, **told)  # type: ignore[return-value]
@@ -596,7 +712,9 @@ def test_an_index_is_kept_in_step_with_its_source(store: HTMVectorStore, cleanup
     assert run(first) == {"num_added": 0, "num_updated": 0, "num_skipped": 4, "num_deleted": 0}
     changed = run(pages("one", "two", "new"))
     assert changed["num_added"] == 1
-    assert changed["num_deleted"] == {None: 0, "incremental": 1, "scoped_full": 1, "full": 2}[cleanup]
+    assert (
+        changed["num_deleted"] == {None: 0, "incremental": 1, "scoped_full": 1, "full": 2}[cleanup]
+    )
     kept = {("one", "a.md"), ("two", "a.md"), ("new", "a.md")}
     if cleanup is None:
         kept |= {("three", "a.md")}
@@ -613,18 +731,26 @@ def test_an_index_is_kept_in_step_with_its_source(store: HTMVectorStore, cleanup
 
 def test_stores_are_made_from_texts_and_documents_in_both_colours(make: Make) -> None:
     memory, fake = make(), DeterministicFakeEmbedding(size=8)
-    store = HTMVectorStore.from_texts(["a", "b"], fake, [{"n": 1}, {"n": 2}], ids=["x", "y"], memory=memory)
+    store = HTMVectorStore.from_texts(
+        ["a", "b"], fake, [{"n": 1}, {"n": 2}], ids=["x", "y"], memory=memory
+    )
     assert store.get_by_ids(["y"]) == [Document(id="y", page_content="b", metadata={"n": 2})]
     documents = [Document(page_content="c", id="z")]
-    assert ids(HTMVectorStore.from_documents(documents, fake, memory=memory).get_by_ids(["z", "x"])) == ["z", "x"]
+    assert ids(
+        HTMVectorStore.from_documents(documents, fake, memory=memory).get_by_ids(["z", "x"])
+    ) == ["z", "x"]
     own = HTMVectorStore.from_texts(["d"], memory=memory, collection="own")
     assert repr(own.embeddings) == "HTMEmbeddings('HashEmbedder:hash')"
     made = asyncio.run(HTMVectorStore.afrom_texts(["e"], fake, ids=["w"], memory=memory))
-    asyncio.run(HTMVectorStore.afrom_documents([Document(page_content="f", id="v")], fake, memory=memory))
+    asyncio.run(
+        HTMVectorStore.afrom_documents([Document(page_content="f", id="v")], fake, memory=memory)
+    )
     assert ids(made.get_by_ids(["v", "w"])) == ["v", "w"]
 
 
-def test_each_method_awaited_answers_the_same_in_one_event_loop_after_another(library: HTMVectorStore) -> None:
+def test_each_method_awaited_answers_the_same_in_one_event_loop_after_another(
+    library: HTMVectorStore,
+) -> None:
     async def ask(name: str, *given: Any, **options: Any) -> Any:
         return await getattr(library, f"a{name}")(*given, **options)
 
@@ -656,7 +782,9 @@ def test_many_tasks_and_threads_may_add_the_same_at_once(make: Make) -> None:
 
     asyncio.run(together())
     with ThreadPoolExecutor(6) as threads:
-        for done in [threads.submit(store.add_texts, texts[::-1], ids=names[::-1]) for _ in range(6)]:
+        for done in [
+            threads.submit(store.add_texts, texts[::-1], ids=names[::-1]) for _ in range(6)
+        ]:
             done.result()
     assert store.client.count() == 20
     assert ids(store.similarity_search("text 7", k=1)) == ["7"]
@@ -666,20 +794,26 @@ def test_many_tasks_and_threads_may_add_the_same_at_once(make: Make) -> None:
 # -- vectors that are there already, and scores -----------------------------------------------------------------------
 
 
-def test_texts_with_their_vectors_are_put_without_calling_the_model(make: Make, embedder: HashEmbedder) -> None:
+def test_texts_with_their_vectors_are_put_without_calling_the_model(
+    make: Make, embedder: HashEmbedder
+) -> None:
     store = HTMVectorStore(embedder, memory=make(), collection="given")  # type: ignore[arg-type]
     words = ["The harbour opens at six.", "A pump is blocked."]
     vectors = embedder.embed_documents(words)
     calls = embedder.calls
-    assert store.add_embeddings(words, vectors, [{"year": 1}, {"year": 2}], ids=["harbour", "pump"]) == [
+    assert store.add_embeddings(
+        words, vectors, [{"year": 1}, {"year": 2}], ids=["harbour", "pump"]
+    ) == [
         "harbour",
         "pump",
     ]
-    assert asyncio.run(store.aadd_embeddings(["A lamp."], embedder.embed_documents(["A lamp."]), ids=["lamp"])) == [
-        "lamp"
-    ]
+    assert asyncio.run(
+        store.aadd_embeddings(["A lamp."], embedder.embed_documents(["A lamp."]), ids=["lamp"])
+    ) == ["lamp"]
     assert embedder.calls == calls + 1
-    assert ids(store.similarity_search("When does the harbour open?", k=1, mode="vector")) == ["harbour"]
+    assert ids(store.similarity_search("When does the harbour open?", k=1, mode="vector")) == [
+        "harbour"
+    ]
     assert ids(store.similarity_search("pump", k=1, filter={"year": 2}, mode="text")) == ["pump"]
     with pytest.raises(InvalidInput, match="one embedding for each of the 2 texts, got 1"):
         store.add_embeddings(words, vectors[:1])
@@ -690,7 +824,9 @@ def test_texts_with_their_vectors_are_put_without_calling_the_model(make: Make, 
 def test_a_store_is_made_of_pairs_of_text_and_vector(make: Make, embedder: HashEmbedder) -> None:
     pairs = list(zip(["red", "blue"], embedder.embed_documents(["red", "blue"]), strict=True))
     made: Any = {"embedding": embedder, "memory": make(), "collection": "pairs", "ids": ["r", "b"]}
-    assert ids(HTMVectorStore.from_embeddings(pairs, **made).similarity_search("blue", k=1)) == ["b"]
+    assert ids(HTMVectorStore.from_embeddings(pairs, **made).similarity_search("blue", k=1)) == [
+        "b"
+    ]
     awaited = asyncio.run(HTMVectorStore.afrom_embeddings(pairs, **made))
     assert {document.id for document in awaited.get_by_ids(["r", "b"])} == {"r", "b"}
 
@@ -703,22 +839,32 @@ def test_every_search_says_its_scores_when_asked(library: HTMVectorStore) -> Non
         ("max_marginal_relevance_search", "harbour"),
         ("max_marginal_relevance_search_by_vector", vector),
     ):
-        scored = search.replace("_by_vector", "_with_score_by_vector") if "vector" in search else f"{search}_with_score"
+        scored = (
+            search.replace("_by_vector", "_with_score_by_vector")
+            if "vector" in search
+            else f"{search}_with_score"
+        )
         plain = getattr(library, search)(asked, k=3)
         pairs = getattr(library, scored)(asked, k=3)
         assert [document.id for document, _ in pairs] == ids(plain)
         assert all(0 <= score <= 1 for _, score in pairs)
         assert max(score for _, score in pairs) > 0
         assert asyncio.run(getattr(library, f"a{scored}")(asked, k=3)) == pairs
-        assert getattr(library, scored)(asked, k=3, score_threshold=1.0) == [pair for pair in pairs if pair[1] == 1.0]
+        assert getattr(library, scored)(asked, k=3, score_threshold=1.0) == [
+            pair for pair in pairs if pair[1] == 1.0
+        ]
 
 
-def test_a_text_that_is_not_indexed_is_found_by_id_and_filter_alone(make: Make, embedder: HashEmbedder) -> None:
+def test_a_text_that_is_not_indexed_is_found_by_id_and_filter_alone(
+    make: Make, embedder: HashEmbedder
+) -> None:
     store = HTMVectorStore(embedder, memory=make(), collection="unindexed")  # type: ignore[arg-type]
     calls = embedder.calls
     store.add_texts(["The harbour opens at six."], [{"kind": "raw"}], ids=["raw"], index=False)
     asyncio.run(
-        store.aadd_documents([Document(id="more", page_content="More.", metadata={"kind": "raw"})], index=False)
+        store.aadd_documents(
+            [Document(id="more", page_content="More.", metadata={"kind": "raw"})], index=False
+        )
     )
     assert embedder.calls == calls
     assert store.similarity_search("harbour") == []
@@ -743,10 +889,14 @@ def test_a_users_memory_makes_no_private_collection_and_says_so_once(
     assert caplog.records == []
     for user in ("ann", "bob"):
         HTMVectorStore(memory=memory.of(user=user))
-    assert [record.message.split(":")[0] for record in caplog.records] == ["a collection belongs to the tenant"]
+    assert [record.message.split(":")[0] for record in caplog.records] == [
+        "a collection belongs to the tenant"
+    ]
 
 
-def test_a_nul_and_a_nan_in_one_documents_metadata_fail_no_batch_and_come_back(memory: Memory) -> None:
+def test_a_nul_and_a_nan_in_one_documents_metadata_fail_no_batch_and_come_back(
+    memory: Memory,
+) -> None:
     store = HTMVectorStore(memory=memory, collection="odd")
     ids = store.add_texts(["one", "two", "three"], [{"a": "x\x00"}, {"a": float("nan")}, {"a": 1}])
     nul, nan, plain = store.get_by_ids(ids)

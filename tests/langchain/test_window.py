@@ -48,7 +48,13 @@ def conversations(draw: st.DrawFn) -> list[AnyMessage]:
         elif kind == "ai":
             made.append(AIMessage(draw(contents)))
         elif kind == "broken":
-            cut: Any = {"name": "f", "args": draw(words), "id": str(at), "error": "e", "type": "invalid_tool_call"}
+            cut: Any = {
+                "name": "f",
+                "args": draw(words),
+                "id": str(at),
+                "error": "e",
+                "type": "invalid_tool_call",
+            }
             made += [AIMessage("", invalid_tool_calls=[cut]), result(str(at), draw(words))]
         elif kind == "calls":
             args = {"path": "x", "edits": [{"text": draw(words), "n": 1}]}
@@ -88,7 +94,9 @@ def is_valid(messages: Sequence[AnyMessage]) -> bool:
 
 @settings(max_examples=100, deadline=None)
 @given(turns(), st.integers(20, 1500))
-def test_a_window_is_valid_keeps_the_last_question_and_holds_its_room(said: list[AnyMessage], room: int) -> None:
+def test_a_window_is_valid_keeps_the_last_question_and_holds_its_room(
+    said: list[AnyMessage], room: int
+) -> None:
     window = fit(said, room=room)
     question = next(m for m in reversed(said) if isinstance(m, HumanMessage))
     assert is_valid(window)
@@ -131,7 +139,9 @@ def test_the_window_stands_still_for_most_turns() -> None:
 def test_a_turn_too_large_keeps_its_question_and_its_newest_results() -> None:
     question = HumanMessage("what is there?")
     rounds = [[call(str(i)), result(str(i), "word " * 200)] for i in range(10)]
-    window = fit([HumanMessage("before"), question, *(m for pair in rounds for m in pair)], room=700)
+    window = fit(
+        [HumanMessage("before"), question, *(m for pair in rounds for m in pair)], room=700
+    )
     assert window[0] is question
     assert window[-2:] == rounds[-1]
     assert count(window) <= 700
@@ -146,7 +156,13 @@ def test_results_without_their_call_and_calls_without_all_results_are_left_out()
 
 
 def test_a_call_that_nobody_can_read_needs_its_result_as_well() -> None:
-    cut: Any = {"name": "look", "args": "{", "id": "a", "error": "cut off", "type": "invalid_tool_call"}
+    cut: Any = {
+        "name": "look",
+        "args": "{",
+        "id": "a",
+        "error": "cut off",
+        "type": "invalid_tool_call",
+    }
     broken = AIMessage("", invalid_tool_calls=[cut])
     assert fit([HumanMessage("hi"), broken, HumanMessage("so?")], room=1_000) == [
         HumanMessage("hi"), HumanMessage("so?"),
@@ -169,8 +185,14 @@ def test_leading_system_messages_stay_and_count() -> None:
     assert count(window) <= 400
 
 
-def test_scripts_and_data_that_take_more_tokens_count_more_than_a_quarter_of_their_letters() -> None:
-    for text in ("记忆" * 50, "QmFzZTY0IGlzIGRlbnNl" * 20, '{"id": "8f1c2d3e-77aa-4b0c-9d1e-0a1b2c3d4e5f"}' * 10):
+def test_scripts_and_data_that_take_more_tokens_count_more_than_a_quarter_of_their_letters() -> (
+    None
+):
+    for text in (
+        "记忆" * 50,
+        "QmFzZTY0IGlzIGRlbnNl" * 20,
+        '{"id": "8f1c2d3e-77aa-4b0c-9d1e-0a1b2c3d4e5f"}' * 10,
+    ):
         assert count([HumanMessage(text)]) > count_tokens_approximately([HumanMessage(text)])
     assert count([HumanMessage("plain")]) == 5
 
@@ -180,7 +202,16 @@ def test_what_stands_beside_the_content_counts_as_what_is_sent() -> None:
     for beside in ("reasoning_content", "thinking", "anything_new"):
         assert count([AIMessage("done", additional_kwargs={beside: thoughts})]) > 4_000
     assert count([AIMessage([{"type": "some_new_block", "text_of_it": thoughts}])]) > 4_000
-    assert count([HumanMessage([{"type": "image_url", "image_url": {"url": "https://example.org/a.png"}}])]) >= 1_600
+    assert (
+        count(
+            [
+                HumanMessage(
+                    [{"type": "image_url", "image_url": {"url": "https://example.org/a.png"}}]
+                )
+            ]
+        )
+        >= 1_600
+    )
 
 
 def test_of_two_results_of_one_call_the_last_is_shown() -> None:
@@ -198,19 +229,27 @@ def test_where_nothing_leads_a_person_speaks_first() -> None:
     said: list[AnyMessage] = [AIMessage("Welcome!"), HumanMessage("a"), AIMessage("b")]
     assert fit(said, room=1_000, has_system_prompt=False) == said[1:]
     assert fit(said, room=1_000, has_system_prompt=True) == said
-    assert fit([SystemMessage("s"), *said], room=1_000, has_system_prompt=False) == [SystemMessage("s"), *said]
+    assert fit([SystemMessage("s"), *said], room=1_000, has_system_prompt=False) == [
+        SystemMessage("s"),
+        *said,
+    ]
 
 
 def test_a_note_in_a_persons_place_is_not_the_question() -> None:
     question = HumanMessage("what is there? " * 60)
     note = HumanMessage("mind the budget", additional_kwargs={"lc_source": "reminder"})
-    window = fit([HumanMessage("before"), question, note, call("1"), result("1", "word " * 400)], room=500)
+    window = fit(
+        [HumanMessage("before"), question, note, call("1"), result("1", "word " * 400)], room=500
+    )
     assert window[0] is question
 
 
 def test_a_huge_message_of_each_kind_is_shown_by_its_beginning_and_its_end() -> None:
     huge = "BEGIN " + "word " * 200_000 + "END"
-    blocks: list[Any] = [{"type": "text", "text": huge}, {"type": "image", "url": "https://nowhere.invalid/x.png"}]
+    blocks: list[Any] = [
+        {"type": "text", "text": huge},
+        {"type": "image", "url": "https://nowhere.invalid/x.png"},
+    ]
     writes = AIMessage("", tool_calls=[{"name": "write", "args": {"text": huge}, "id": "1"}])
     conversations: list[list[AnyMessage]] = [
         [HumanMessage(huge)],
@@ -234,15 +273,24 @@ def test_a_huge_message_of_each_kind_is_shown_by_its_beginning_and_its_end() -> 
 
 def test_a_call_that_lost_its_middle_is_not_said_whole_in_the_providers_own_form() -> None:
     huge = "word " * 100_000
-    own = {"tool_calls": [{"id": "1", "function": {"name": "write", "arguments": huge}}], "other": "kept"}
-    call = AIMessage("", tool_calls=[{"name": "write", "args": {"text": huge}, "id": "1"}], additional_kwargs=own)
+    own = {
+        "tool_calls": [{"id": "1", "function": {"name": "write", "arguments": huge}}],
+        "other": "kept",
+    }
+    call = AIMessage(
+        "", tool_calls=[{"name": "write", "args": {"text": huge}, "id": "1"}], additional_kwargs=own
+    )
     window = fit([HumanMessage("so?"), call, result("1")], room=1_000)
     assert window[1].additional_kwargs == {"other": "kept"}
     assert call.additional_kwargs == own
 
 
 def test_what_is_cut_is_cut_alike_in_every_request_of_a_growing_conversation() -> None:
-    said: list[AnyMessage] = [HumanMessage("word " * 10_000), AIMessage("fine"), HumanMessage("and then?")]
+    said: list[AnyMessage] = [
+        HumanMessage("word " * 10_000),
+        AIMessage("fine"),
+        HumanMessage("and then?"),
+    ]
     first = fit(said, room=2_000)[0].content
     for n in range(5):
         said += [AIMessage(f"answer {n}"), HumanMessage(f"question {n}")]
@@ -250,7 +298,11 @@ def test_what_is_cut_is_cut_alike_in_every_request_of_a_growing_conversation() -
 
 
 def test_older_turns_do_not_cost_the_last_question_its_middle() -> None:
-    said: list[AnyMessage] = [HumanMessage("word " * 500), AIMessage("word " * 500), HumanMessage("word " * 500)]
+    said: list[AnyMessage] = [
+        HumanMessage("word " * 500),
+        AIMessage("word " * 500),
+        HumanMessage("word " * 500),
+    ]
     assert fit(said, room=1_000) == said[2:]
 
 

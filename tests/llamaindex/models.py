@@ -16,7 +16,9 @@ class Scripted:
     """Answer with the next line of a script, and keep a copy of each question; the last line is said again and again."""
 
     def __init__(self, *script: ChatMessage | str) -> None:
-        self.script = [said(line) if isinstance(line, str) else line for line in script] or [said("Noted.")]
+        self.script = [said(line) if isinstance(line, str) else line for line in script] or [
+            said("Noted.")
+        ]
         self.requests: list[list[ChatMessage]] = []
         self.llm = MockFunctionCallingLLM(response_generator=self._answer, is_chat_model=True)
 
@@ -33,7 +35,9 @@ class Scripted:
 
 def memory_in(messages: list[ChatMessage]) -> str:
     """Memory's block in a request, wherever it stands before the words of a message; empty without one."""
-    return next(filter(None, (split_blocks(message.content or "")[0] for message in reversed(messages))), "")
+    return next(
+        filter(None, (split_blocks(message.content or "")[0] for message in reversed(messages))), ""
+    )
 
 
 def said(text: str, role: str = "assistant") -> ChatMessage:
@@ -49,7 +53,11 @@ def calls(name: str, *, id: str | None = "call-1", **arguments: Any) -> ChatMess
 
 def calls_legacy(name: str, *, id: str = "call-1", **arguments: Any) -> ChatMessage:
     """The same in the older encoding."""
-    call = {"id": id, "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
+    call = {
+        "id": id,
+        "type": "function",
+        "function": {"name": name, "arguments": json.dumps(arguments)},
+    }
     return ChatMessage(role="assistant", content="", additional_kwargs={"tool_calls": [call]})
 
 

@@ -32,16 +32,23 @@ def chat(memory: Memory, session: str) -> HTMMemory:
     "block",
     [
         DocumentBlock(data=PLAN.encode(), title="plan.txt", document_mimetype="text/plain"),
-        DocumentBlock(data=io.BytesIO(PLAN.encode()), title="plan.txt", document_mimetype="text/plain"),
+        DocumentBlock(
+            data=io.BytesIO(PLAN.encode()), title="plan.txt", document_mimetype="text/plain"
+        ),
     ],
 )
-def test_the_model_is_shown_what_a_document_of_another_conversation_says(make: Make, block: DocumentBlock) -> None:
+def test_the_model_is_shown_what_a_document_of_another_conversation_says(
+    make: Make, block: DocumentBlock
+) -> None:
     memory = make()
     first = chat(memory, "s1")
     first.put(with_document(block))
     first.put(ChatMessage(role="assistant", content="Thanks."))
     memory.flush()
-    assert [str(each.content) for each in chat(memory, "s1").get_all()] == ["Here you are.", "Thanks."]
+    assert [str(each.content) for each in chat(memory, "s1").get_all()] == [
+        "Here you are.",
+        "Thanks.",
+    ]
     request = "\n".join(str(each.content) for each in chat(memory, "s2").get(QUESTION))
     assert "from the file plan.txt" in request
     assert PLAN in request
@@ -52,7 +59,9 @@ def test_a_pdf_is_read(make: Make) -> None:
     pdf = pdf_of("Herons nest in trees.", "Storks nest on chimneys.")
     chat(memory, "s1").put(with_document(DocumentBlock(data=pdf, title="birds.pdf")))
     memory.flush()
-    request = "\n".join(str(each.content) for each in chat(memory, "s2").get("Where do storks nest?"))
+    request = "\n".join(
+        str(each.content) for each in chat(memory, "s2").get("Where do storks nest?")
+    )
     assert "from the file birds.pdf, page 2" in request
 
 
@@ -65,7 +74,9 @@ def test_a_message_edited_away_takes_its_document_out_of_recall(make: Make) -> N
     assert [node.content for node in ann.list(limit=10)] == ["Never mind."]
 
 
-@pytest.mark.parametrize("block", [DocumentBlock(path="/etc/hostname"), DocumentBlock(url="https://example.org/a.pdf")])
+@pytest.mark.parametrize(
+    "block", [DocumentBlock(path="/etc/hostname"), DocumentBlock(url="https://example.org/a.pdf")]
+)
 def test_what_lies_elsewhere_is_not_opened(block: DocumentBlock) -> None:
     assert list(files_of(with_document(block))) == []
 
@@ -75,11 +86,18 @@ def test_a_block_keeps_a_message_that_is_only_a_document(make: Make, session: st
     memory = make(user="ann")
     block = HTMMemoryBlock(memory)
     only = ChatMessage(
-        role="user", blocks=[DocumentBlock(data=PLAN.encode(), title="plan.txt", document_mimetype="text/plain")]
+        role="user",
+        blocks=[
+            DocumentBlock(data=PLAN.encode(), title="plan.txt", document_mimetype="text/plain")
+        ],
     )
     picture = ChatMessage(role="user", blocks=[ImageBlock(image=b"\x89PNG\r\n\x1a\n")])
     for _ in range(2):  # what the log has already is not kept twice
-        asyncio.run(block.aput([ChatMessage(role="user", content="Here."), only, picture], session_id=session))
+        asyncio.run(
+            block.aput(
+                [ChatMessage(role="user", content="Here."), only, picture], session_id=session
+            )
+        )
     memory.flush()
     shown = asyncio.run(block.aget([ChatMessage(role="user", content=QUESTION)], session_id="s2"))
     assert "from the file plan.txt" in shown
@@ -93,12 +111,17 @@ def test_a_redactor_reads_the_documents_of_messages(make: Make) -> None:
     pdf = pdf_of("Pay with 4111 1111 1111 1111.")
     talk = chat(memory, "s1")
     talk.put_messages(
-        [with_document(DocumentBlock(data=PLAN.encode(), title="plan.txt")), with_document(DocumentBlock(data=pdf))]
+        [
+            with_document(DocumentBlock(data=PLAN.encode(), title="plan.txt")),
+            with_document(DocumentBlock(data=pdf)),
+        ]
     )
     text, marked = (each.blocks[1] for each in talk.get_all())
     assert isinstance(text, DocumentBlock)
     assert isinstance(marked, DocumentBlock)
-    assert text.resolve_document().read() == PLAN.replace("0470 12 34 56", "[redacted:phone]").encode()
+    assert (
+        text.resolve_document().read() == PLAN.replace("0470 12 34 56", "[redacted:phone]").encode()
+    )
     assert b"[redacted:card]" in marked.resolve_document().read()
 
 
@@ -129,11 +152,15 @@ def test_a_document_that_the_window_shows_is_not_recalled_as_well(make: Make) ->
     talk.put(ChatMessage(role="assistant", content="Thanks."))
     memory.flush()
     assert not any("from the file" in str(each.content) for each in talk.get(QUESTION))
-    talk.put_messages([ChatMessage(role=role, content="words " * 1_500) for role in ("user", "assistant") * 3])
+    talk.put_messages(
+        [ChatMessage(role=role, content="words " * 1_500) for role in ("user", "assistant") * 3]
+    )
     assert any("from the file" in str(each.content) for each in talk.get(QUESTION))
 
 
-def test_a_block_leaves_out_the_document_of_a_message_that_is_in_short_term_memory(make: Make) -> None:
+def test_a_block_leaves_out_the_document_of_a_message_that_is_in_short_term_memory(
+    make: Make,
+) -> None:
     memory = make(user="ann")
     store = HTMChatStore(memory)
     shown = with_document(DocumentBlock(data=PLAN.encode(), title="plan.txt"))

@@ -23,8 +23,13 @@ from tests.llamaindex.models import calls, result, said
 ACTIVE, ARCHIVED = MessageStatus.ACTIVE, MessageStatus.ARCHIVED
 EVERY_KIND = [
     said("look\x00 at this \ud83d!", "user"),
-    ChatMessage(role="user", blocks=[TextBlock(text="an image"), ImageBlock(image=b"\x89PNG\r\n\x1a\n1234")]),
-    ChatMessage(role="assistant", blocks=[ThinkingBlock(content="hm", additional_information={"signature": "x"})]),
+    ChatMessage(
+        role="user", blocks=[TextBlock(text="an image"), ImageBlock(image=b"\x89PNG\r\n\x1a\n1234")]
+    ),
+    ChatMessage(
+        role="assistant",
+        blocks=[ThinkingBlock(content="hm", additional_information={"signature": "x"})],
+    ),
     calls("look", port=7),
     result("open"),
     ChatMessage(role="developer", content="", additional_kwargs={"n": float("inf")}),
@@ -89,7 +94,11 @@ def test_what_is_deleted_stays_in_long_term_memory(store: HTMChatStore, memory: 
         assert await store.get_messages("k", status=None) == []
 
     asyncio.run(gone())
-    assert [mention.content for mention in memory.timeline(session="k")] == ["line 0", "line 1", "line 2"]
+    assert [mention.content for mention in memory.timeline(session="k")] == [
+        "line 0",
+        "line 1",
+        "line 2",
+    ]
     memory.erase(session="k", confirm="confirmed")
     assert memory.timeline(session="k") == []
 
@@ -108,7 +117,9 @@ def test_a_message_is_deleted_by_its_place(store: HTMChatStore) -> None:
     asyncio.run(by_place())
 
 
-def test_messages_of_every_kind_come_back_equal_and_belong_to_the_caller(store: HTMChatStore) -> None:
+def test_messages_of_every_kind_come_back_equal_and_belong_to_the_caller(
+    store: HTMChatStore,
+) -> None:
     async def there_and_back() -> None:
         await store.add_messages("k", EVERY_KIND)
         found = await store.get_messages("k")
@@ -138,7 +149,12 @@ def test_set_keeps_the_messages_that_were_there(store: HTMChatStore, memory: Mem
         await store.set_messages("k", [*lines(1, 3), *lines(9, 10)])
 
     asyncio.run(set_twice())
-    assert [mention.content for mention in memory.timeline(session="k")] == ["line 0", "line 1", "line 2", "line 9"]
+    assert [mention.content for mention in memory.timeline(session="k")] == [
+        "line 0",
+        "line 1",
+        "line 2",
+        "line 9",
+    ]
 
 
 def test_of_two_that_archive_at_once_each_message_has_one(store: HTMChatStore) -> None:
@@ -185,7 +201,9 @@ def test_a_chat_store_keeps_track_of_a_bounded_number_of_sessions(store: HTMChat
 
 
 def opened(store: HTMChatStore, session: str) -> TheirMemory:
-    return TheirMemory.from_defaults(session, chat_store=store, token_limit=200, token_flush_size=50)
+    return TheirMemory.from_defaults(
+        session, chat_store=store, token_limit=200, token_flush_size=50
+    )
 
 
 def test_llamaindexs_memory_keeps_everything_and_shows_what_fits(store: HTMChatStore) -> None:
@@ -201,12 +219,16 @@ def test_llamaindexs_memory_keeps_everything_and_shows_what_fits(store: HTMChatS
     assert chat.get_all() == []
 
 
-def test_it_works_through_sync_wrappers_in_a_running_loop_and_in_two_loops(store: HTMChatStore) -> None:
+def test_it_works_through_sync_wrappers_in_a_running_loop_and_in_two_loops(
+    store: HTMChatStore,
+) -> None:
     chat = opened(store, "k")
     chat.put(said("one", "user"))
 
     async def within() -> None:
-        chat.put(said("two"))  # a blocking call within a running loop: LlamaIndex makes another loop in a thread
+        chat.put(
+            said("two")
+        )  # a blocking call within a running loop: LlamaIndex makes another loop in a thread
         await chat.aput(said("three", "user"))
         assert [each.content for each in chat.get()][-1] == "three"
 
@@ -234,22 +256,36 @@ def test_two_users_and_nobody_share_no_conversation_of_the_same_name(memory: Mem
     assert memory.recall("mine", hold=False).hits == ()
 
 
-def test_a_copy_is_the_same_store_and_a_restored_one_has_the_same_messages(store: HTMChatStore) -> None:
+def test_a_copy_is_the_same_store_and_a_restored_one_has_the_same_messages(
+    store: HTMChatStore,
+) -> None:
     asyncio.run(store.add_messages("k", lines(0, 2)))
     assert copy.deepcopy(store) is store
-    for restored in (HTMChatStore.model_validate(store.model_dump()), pickle.loads(pickle.dumps(store))):
+    for restored in (
+        HTMChatStore.model_validate(store.model_dump()),
+        pickle.loads(pickle.dumps(store)),
+    ):
         assert asyncio.run(restored.get_messages("k")) == lines(0, 2)
 
 
 def test_what_is_serialised_is_configuration_and_never_an_address() -> None:
     store = HTMChatStore(url="postgresql://ada:s3cret@db.example/htm", tenant="t", user="ada")
-    for form in (str(store.model_dump()), store.model_dump_json(), repr(store), repr(pickle.dumps(store))):
+    for form in (
+        str(store.model_dump()),
+        store.model_dump_json(),
+        repr(store),
+        repr(pickle.dumps(store)),
+    ):
         assert "s3cret" not in form
         assert "db.example" not in form
     assert {"tenant": "t", "user": "ada"}.items() <= store.model_dump().items()
 
 
-@pytest.mark.parametrize("given", [{"robot": "r"}, {"tenant": "t"}, {"url": "postgresql://host/db"}])
-def test_a_memory_and_what_would_make_another_are_refused_together(memory: Memory, given: dict[str, str]) -> None:
+@pytest.mark.parametrize(
+    "given", [{"robot": "r"}, {"tenant": "t"}, {"url": "postgresql://host/db"}]
+)
+def test_a_memory_and_what_would_make_another_are_refused_together(
+    memory: Memory, given: dict[str, str]
+) -> None:
     with pytest.raises(InvalidInput, match=f"memory= alone, got {next(iter(given))}"):
         HTMChatStore(memory, **given)  # type: ignore[arg-type]

@@ -62,7 +62,9 @@ def test_a_client_that_sends_the_history_with_each_question_multiplies_nothing(a
     for at in range(4):
         model = Scripted(f"Answer {at}.")
         engine = SimpleChatEngine.from_defaults(llm=model.llm, memory=opened(ann))
-        engine.chat(f"Question {at}?", chat_history=[ChatMessage(**each.model_dump()) for each in history])
+        engine.chat(
+            f"Question {at}?", chat_history=[ChatMessage(**each.model_dump()) for each in history]
+        )
         history += [said(f"Question {at}?", "user"), said(f"Answer {at}.")]
     assert texts(opened(ann).get_all()) == texts(history)
     assert mentions(ann) == texts(history)
@@ -78,7 +80,9 @@ def test_a_client_that_sends_only_the_words_loses_no_call_and_no_result(ann: Mem
         agent = FunctionAgent(tools=[weather], llm=model.llm, streaming=False)
         await agent.run(memory=opened(ann), **given)
 
-    asyncio.run(ask(Scripted(calls("weather", city="Bergen"), "It rains."), user_msg="How is it in Bergen?"))
+    asyncio.run(
+        ask(Scripted(calls("weather", city="Bergen"), "It rains."), user_msg="How is it in Bergen?")
+    )
     before = [each.id for each in ann.timeline(session="s1")]
     visible = [said("How is it in Bergen?", "user"), said("It rains.")]
     asyncio.run(ask(Scripted("Yes."), user_msg="Really?", chat_history=visible))
@@ -88,7 +92,10 @@ def test_a_client_that_sends_only_the_words_loses_no_call_and_no_result(ann: Mem
 
 
 def test_a_whole_conversation_put_again_adds_only_what_is_new(ann: Memory) -> None:
-    chat, turns = opened(ann), [said("Hi.", "user"), said("Hello."), said("Yes.", "user"), said("Fine.")]
+    chat, turns = (
+        opened(ann),
+        [said("Hi.", "user"), said("Hello."), said("Yes.", "user"), said("Fine.")],
+    )
     for end in (2, 4, 4):
         chat.put_messages(turns[:end])
     assert texts(chat.get_all()) == texts(turns)
@@ -97,16 +104,27 @@ def test_a_whole_conversation_put_again_adds_only_what_is_new(ann: Memory) -> No
     assert texts(chat.get_all()) == [*texts(turns), "Yes.", "Yes."]
 
 
-def test_a_history_of_words_alone_adds_only_what_is_new_to_a_conversation_with_calls_of_tools(ann: Memory) -> None:
+def test_a_history_of_words_alone_adds_only_what_is_new_to_a_conversation_with_calls_of_tools(
+    ann: Memory,
+) -> None:
     """Calls and results are not in what a browser sends, be they many, and be there words with a call."""
     chat = opened(ann)
     checking = calls("weather", city="Bergen").model_copy(deep=True)
     checking.blocks[0] = TextBlock(text="Let me look.")
-    many = [message for at in range(20) for message in (calls("weather", id=str(at)), result("Rain.", id=str(at)))]
+    many = [
+        message
+        for at in range(20)
+        for message in (calls("weather", id=str(at)), result("Rain.", id=str(at)))
+    ]
     told = [said("How is it?", "user"), checking, result("It rains."), *many, said("It rains.")]
     for message in told:
         chat.put(message)
-    seen = [said("How is it?", "user"), said("Let me look."), said("It rains."), said("And tomorrow?", "user")]
+    seen = [
+        said("How is it?", "user"),
+        said("Let me look."),
+        said("It rains."),
+        said("And tomorrow?", "user"),
+    ]
     chat.put_messages(seen)
     assert chat.get_all() == [*told, seen[-1]]
     chat.put_messages([seen[0], *seen[2:], said("Sun.")])
@@ -130,7 +148,9 @@ def test_what_may_have_been_said_twice_is_kept_twice(ann: Memory) -> None:
 def test_what_was_taken_out_of_a_conversation_stays_out(ann: Memory) -> None:
     model = Scripted("Fine.")
     chat = opened(ann)
-    chat.put_messages([said(FACT, "user"), said("Noted."), said("Something else.", "user"), said("Yes?")])
+    chat.put_messages(
+        [said(FACT, "user"), said("Noted."), said("Something else.", "user"), said("Yes?")]
+    )
     chat.set(chat.get_all()[2:])
     SimpleChatEngine.from_defaults(llm=model.llm, memory=opened(ann)).chat("And then?")
     assert texts(model.requests[0][:2]) == ["Something else.", "Yes?"]
@@ -169,26 +189,40 @@ def test_two_people_in_one_session_have_each_their_own_memory(memory: Memory) ->
     SimpleChatEngine.from_defaults(llm=model.llm, memory=bob).chat(QUESTION)
     assert FACT not in model.last
     assert [each.content for each in memory.of(user="ann").timeline()] == [FACT, "Noted."]
-    assert [each.content for each in memory.of(user="bob").timeline()] == [QUESTION, "I do not know."]
+    assert [each.content for each in memory.of(user="bob").timeline()] == [
+        QUESTION,
+        "I do not know.",
+    ]
 
 
 def test_a_hand_off_between_agents_adds_no_words_of_the_user(ann: Memory) -> None:
     model = Scripted(calls("handoff", to_agent="second", reason="It knows allergies."), "Peanuts.")
     agents = [
         FunctionAgent(
-            name=name, description=name, llm=model.llm, streaming=False, can_handoff_to=to, system_prompt="Be brief."
+            name=name,
+            description=name,
+            llm=model.llm,
+            streaming=False,
+            can_handoff_to=to,
+            system_prompt="Be brief.",
         )
         for name, to in (("first", ["second"]), ("second", []))
     ]
 
     async def run() -> str:
-        return str(await AgentWorkflow(agents=agents, root_agent="first").run(user_msg=QUESTION, memory=opened(ann)))
+        return str(
+            await AgentWorkflow(agents=agents, root_agent="first").run(
+                user_msg=QUESTION, memory=opened(ann)
+            )
+        )
 
     assert asyncio.run(run()) == "Peanuts."
     assert [each.content for each in ann.timeline() if each.role == "user"] == [QUESTION]
     told = [message for message in opened(ann).get_all() if message.role == "tool"]
     assert "second is now handling the request" in (told[0].content or "")
-    found = ann.recall("Which agent is now handling the request, and due to what reason?", hold=False)
+    found = ann.recall(
+        "Which agent is now handling the request, and due to what reason?", hold=False
+    )
     assert not any("handling the request" in hit.content for hit in found), "nobody said that"
 
 
@@ -200,10 +234,15 @@ def test_a_conversation_without_a_user_or_a_name_says_so_once(
         for _ in range(2):
             HTMMemory.from_defaults(memory=memory)
         HTMMemory.from_defaults("s1", memory, user="ann")
-    assert [record.message.split(":")[0] for record in caplog.records] == ["no session_id", "no user"]
+    assert [record.message.split(":")[0] for record in caplog.records] == [
+        "no session_id",
+        "no user",
+    ]
     with pytest.raises(InvalidInput, match="expected user to be a text, got int 5"):
         HTMMemory.from_defaults("s1", memory, user=5)  # type: ignore[arg-type]
-    with pytest.raises(InvalidInput, match="expected session_id to be a text, got int 5; write session_id='5'"):
+    with pytest.raises(
+        InvalidInput, match="expected session_id to be a text, got int 5; write session_id='5'"
+    ):
         HTMMemory.from_defaults(5, memory)  # type: ignore[arg-type]
 
 
@@ -227,7 +266,9 @@ def hung() -> Iterator[Memory]:
     with socket.create_server(("127.0.0.1", 0), backlog=64) as server:
         port = server.getsockname()[1]
         settings = Settings(worker="off", statement_timeout=30, pool_timeout=30)
-        yield Memory("atlas", url=f"postgresql://htm@127.0.0.1:{port}/htm", user="ann", settings=settings)
+        yield Memory(
+            "atlas", url=f"postgresql://htm@127.0.0.1:{port}/htm", user="ann", settings=settings
+        )
 
 
 def test_a_database_that_hangs_costs_a_turn_its_deadline_once_and_then_nothing(
@@ -287,7 +328,9 @@ def test_what_others_say_in_a_conversation_begins_a_turn_of_whoever_reads_it(
         assert texts(reader.get())[-1] == f"Line {at}."
 
 
-def test_a_turn_has_its_time_once_and_again_after_a_pause(ann: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_turn_has_its_time_once_and_again_after_a_pause(
+    ann: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
     turn = TurnLog(ann, timeout=1.0)
     turn.begin(spent=1.0)
     for _ in range(2):
@@ -297,9 +340,13 @@ def test_a_turn_has_its_time_once_and_again_after_a_pause(ann: Memory, monkeypat
     assert turn.run(lambda: "recalled", step="recall") == "recalled"
 
 
-def test_a_chat_engine_over_a_database_that_hangs_says_in_time_that_nothing_is_kept(hung: Memory) -> None:
+def test_a_chat_engine_over_a_database_that_hangs_says_in_time_that_nothing_is_kept(
+    hung: Memory,
+) -> None:
     model = Scripted("Peanuts.")
-    engine = ContextChatEngine.from_defaults(HTMRetriever(hung), llm=model.llm, memory=opened(hung, timeout=1.0))
+    engine = ContextChatEngine.from_defaults(
+        HTMRetriever(hung), llm=model.llm, memory=opened(hung, timeout=1.0)
+    )
     simple = SimpleChatEngine.from_defaults(llm=model.llm, memory=opened(hung, timeout=1.0))
     assert engine is not None
     began = time.monotonic()
@@ -329,12 +376,20 @@ def test_a_tools_huge_result_stays_within_the_limit_of_an_agents_memory(ann: Mem
     chat = opened(ann, token_limit=1_000, recall_limit=0)
 
     async def run(question: str) -> None:
-        await FunctionAgent(tools=[read], llm=model.llm, streaming=False).run(user_msg=question, memory=chat)
+        await FunctionAgent(tools=[read], llm=model.llm, streaming=False).run(
+            user_msg=question, memory=chat
+        )
 
     for question in ("What is in it?", "And what else?"):
         asyncio.run(run(question))
     shown = model.requests[-1]
-    assert [message.role.value for message in shown] == ["user", "assistant", "tool", "assistant", "user"]
+    assert [message.role.value for message in shown] == [
+        "user",
+        "assistant",
+        "tool",
+        "assistant",
+        "user",
+    ]
     assert len(shown[2].content or "") < 6_000
     assert "characters are left out of this request" in (shown[2].content or "")
     assert sum(len(chat.tokenizer_fn(message.content or "")) for message in shown) <= 1_000
@@ -346,7 +401,9 @@ def test_a_huge_question_to_a_chat_engine_stays_within_the_limit(ann: Memory) ->
     chat = opened(ann, token_limit=1_000)
     chat.put_messages([said(HUGE, "user"), said("It is long.")])
     SimpleChatEngine.from_defaults(llm=model.llm, memory=chat).chat("Say it again?")
-    assert sum(len(chat.tokenizer_fn(message.content or "")) for message in model.requests[0]) <= 1_000
+    assert (
+        sum(len(chat.tokenizer_fn(message.content or "")) for message in model.requests[0]) <= 1_000
+    )
     assert "BEGIN" in model.last
     assert "END" in model.last
 
@@ -355,24 +412,35 @@ def test_a_huge_question_to_a_chat_engine_stays_within_the_limit(ann: Memory) ->
 
 
 @pytest.mark.parametrize(
-    "keep", [["user", "assistant"], lambda message: message.role != "tool"], ids=["roles", "function"]
+    "keep",
+    [["user", "assistant"], lambda message: message.role != "tool"],
+    ids=["roles", "function"],
 )
-def test_a_tools_result_can_be_kept_out_of_recall_and_stays_in_the_conversation(ann: Memory, keep: Any) -> None:
-    vault = FunctionTool.from_defaults(lambda key: SECRET, name="vault", description="Look up a key.")
+def test_a_tools_result_can_be_kept_out_of_recall_and_stays_in_the_conversation(
+    ann: Memory, keep: Any
+) -> None:
+    vault = FunctionTool.from_defaults(
+        lambda key: SECRET, name="vault", description="Look up a key."
+    )
     model = Scripted(calls("vault", key="one"), "You have it.")
 
     async def run(chat: Any) -> None:
-        await FunctionAgent(tools=[vault], llm=model.llm, streaming=False).run(user_msg="Look up the key.", memory=chat)
+        await FunctionAgent(tools=[vault], llm=model.llm, streaming=False).run(
+            user_msg="Look up the key.", memory=chat
+        )
 
     asyncio.run(run(opened(ann, keep=keep)))
     assert SECRET in [message.content for message in model.requests[-1]]
     assert SECRET in texts(opened(ann).get_all())
     assert ann.flush()
     assert not any(
-        SECRET in (each.content or "") for each in opened(ann, "s2").get("What is the production key of Clara?")
+        SECRET in (each.content or "")
+        for each in opened(ann, "s2").get("What is the production key of Clara?")
     )
     asyncio.run(run(TheirMemory.from_defaults("s3", chat_store=HTMChatStore(ann, keep=keep))))
-    assert not any(SECRET in hit.content for hit in ann.recall("What is the production key of Clara?"))
+    assert not any(
+        SECRET in hit.content for hit in ann.recall("What is the production key of Clara?")
+    )
 
 
 def test_recall_is_narrowed_by_the_memory_and_by_one_call(ann: Memory) -> None:
@@ -391,12 +459,16 @@ def test_recall_is_narrowed_by_the_memory_and_by_one_call(ann: Memory) -> None:
         shown = "".join(map(str, texts(chat.get(QUESTION, **given))))
         assert "peanuts" in shown
         assert "allergic to work" not in shown
-    assert opened(ann, timeframe="last year").get(QUESTION) == opened(ann).get(QUESTION, limit=0) == []
+    assert (
+        opened(ann, timeframe="last year").get(QUESTION) == opened(ann).get(QUESTION, limit=0) == []
+    )
     with pytest.raises(InvalidInput, match="limit"):
         opened(ann, recall_limit=-1)
 
 
-def test_a_question_can_be_rewritten_before_it_is_recalled(ann: Memory, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_question_can_be_rewritten_before_it_is_recalled(
+    ann: Memory, caplog: pytest.LogCaptureFixture
+) -> None:
     ann.remember(FACT)
     assert ann.flush()
     asked: list[str] = []
@@ -413,7 +485,9 @@ def test_a_question_can_be_rewritten_before_it_is_recalled(ann: Memory, caplog: 
     assert "rewriting the question failed (ZeroDivisionError)" in caplog.text
 
 
-def test_a_retriever_is_narrowed_where_it_is_made_and_for_one_run_and_writes_nothing(ann: Memory) -> None:
+def test_a_retriever_is_narrowed_where_it_is_made_and_for_one_run_and_writes_nothing(
+    ann: Memory,
+) -> None:
     ann.remember(FACT, metadata={"kind": "fact"}, tags=["family"])
     ann.remember("Clara from the office is allergic to work.", metadata={"kind": "joke"})
     assert ann.flush()
@@ -428,7 +502,12 @@ def test_a_retriever_is_narrowed_where_it_is_made_and_for_one_run_and_writes_not
     ):
         assert [node.text for node in retriever.retrieve(QUESTION)] == [FACT]
         assert [node.text for node in asyncio.run(retriever.aretrieve(QUESTION))] == [FACT]
-    assert HTMRetriever(ann, where={"kind": "fact"}).narrowed(where={"kind": "joke"}).retrieve(QUESTION) == []
+    assert (
+        HTMRetriever(ann, where={"kind": "fact"})
+        .narrowed(where={"kind": "joke"})
+        .retrieve(QUESTION)
+        == []
+    )
     assert HTMRetriever(ann, user="bob").retrieve(QUESTION) == []
     assert len(HTMRetriever(ann, limit=1).retrieve(QUESTION)) == 1
     assert not ann.working.items
@@ -464,19 +543,38 @@ def test_a_serialised_context_goes_on_in_another_process_on_the_private_server(t
 
         async def run() -> str:
             context: Context = Context(agent)
-            await agent.run(user_msg="What does Ada play?", memory=opened(memory, recall_limit=0), ctx=context)
+            await agent.run(
+                user_msg="What does Ada play?", memory=opened(memory, recall_limit=0), ctx=context
+            )
             return json.dumps(context.to_dict(serializer=JsonSerializer()))
 
         written = asyncio.run(run())
-        environment = {name: value for name, value in os.environ.items() if name != "HTM_DATABASE_URL"}
+        environment = {
+            name: value for name, value in os.environ.items() if name != "HTM_DATABASE_URL"
+        }
         done = subprocess.run(
-            [sys.executable, "-c", RESUME], input=written, capture_output=True, text=True, timeout=120, env=environment
+            [sys.executable, "-c", RESUME],
+            input=written,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            env=environment,
         )
         assert done.returncode == 0, done.stderr
-        assert done.stdout.splitlines() == ["Tuesday.", "What does Ada play?", "The cello.", "And on which day?"]
+        assert done.stdout.splitlines() == [
+            "Tuesday.",
+            "What does Ada play?",
+            "The cello.",
+            "And on which day?",
+        ]
         assert [each.content for each in memory.timeline(session="s1")][-1] == "Tuesday."
         other = {**environment, "HTM_HOME": "/nowhere/at/all"}
         refused = subprocess.run(
-            [sys.executable, "-c", RESUME], input=written, capture_output=True, text=True, timeout=120, env=other
+            [sys.executable, "-c", RESUME],
+            input=written,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            env=other,
         )
         assert "this process has another HTM_HOME" in refused.stderr

@@ -61,14 +61,18 @@ def opened(held: Any) -> Any:
 
 
 @pytest.mark.parametrize("hold", (HOLDERS | CONFIGURED).values(), ids=(HOLDERS | CONFIGURED))
-def test_what_holds_a_memory_can_be_copied_deeply_and_shallowly(memory: Memory, hold: Callable[[Memory], Any]) -> None:
+def test_what_holds_a_memory_can_be_copied_deeply_and_shallowly(
+    memory: Memory, hold: Callable[[Memory], Any]
+) -> None:
     held = hold(memory)
     for same in (copy.deepcopy(held), copy.copy(held), copy.deepcopy({"state": [held]})):
         assert same is not None
 
 
 @pytest.mark.parametrize("hold", HOLDERS.values(), ids=HOLDERS)
-def test_pickling_what_holds_a_memory_says_what_to_do_instead(tenant: str, hold: Callable[[Memory], Any]) -> None:
+def test_pickling_what_holds_a_memory_says_what_to_do_instead(
+    tenant: str, hold: Callable[[Memory], Any]
+) -> None:
     held = hold(Memory("atlas", url="postgresql://ann:sesame@db.example/x", tenant=tenant))
     with pytest.raises(TypeError, match=r"cannot pickle .*: it holds") as refused:
         pickle.dumps(held)
@@ -77,7 +81,9 @@ def test_pickling_what_holds_a_memory_says_what_to_do_instead(tenant: str, hold:
 
 
 @pytest.mark.parametrize("hold", CONFIGURED.values(), ids=CONFIGURED)
-def test_pickling_what_is_configuration_keeps_no_address(tenant: str, hold: Callable[[Memory], Any]) -> None:
+def test_pickling_what_is_configuration_keeps_no_address(
+    tenant: str, hold: Callable[[Memory], Any]
+) -> None:
     held = hold(Memory("atlas", url="postgresql://ann:sesame@db.example/x", tenant=tenant))
     pickled = pickle.dumps(held)
     assert b"sesame" not in pickled
@@ -108,17 +114,26 @@ def test_what_the_environment_led_to_is_not_taken_for_another_place(
 def test_deep_copies_know_what_the_originals_know(memory: Memory) -> None:
     own = memory.of(user="ada")
     recall, remember, _ = copy.deepcopy(HTMToolSpec(own).to_tool_list())
-    retriever, chat = copy.deepcopy(HTMRetriever(own)), copy.deepcopy(HTMMemory.from_defaults("s", memory=own))
+    retriever, chat = (
+        copy.deepcopy(HTMRetriever(own)),
+        copy.deepcopy(HTMMemory.from_defaults("s", memory=own)),
+    )
     remember(content=FACT)
     chat.put(said("hello", "user"))
     assert FACT in str(recall(query="What does Ada play?"))
-    assert FACT in [found.get_content() for found in retriever.retrieve(QueryBundle("What does Ada play?"))]
+    assert FACT in [
+        found.get_content() for found in retriever.retrieve(QueryBundle("What does Ada play?"))
+    ]
     assert [mention.content for mention in own.timeline(session="s")] == ["hello"]
-    assert copy.deepcopy(HTMEmbedding(own)).get_query_embedding("x") == HTMEmbedding(own).get_query_embedding("x")
+    assert copy.deepcopy(HTMEmbedding(own)).get_query_embedding("x") == HTMEmbedding(
+        own
+    ).get_query_embedding("x")
 
 
 @pytest.mark.parametrize("name", ["langgraph:store", "langgraph:mine"])
-def test_a_vector_store_cannot_open_what_an_adapter_keeps_for_itself(memory: Memory, name: str) -> None:
+def test_a_vector_store_cannot_open_what_an_adapter_keeps_for_itself(
+    memory: Memory, name: str
+) -> None:
     """LangGraph's store keeps every user's items in a collection too."""
     with pytest.raises(InvalidInput, match="does not begin with 'langgraph:'"):
         HTMVectorStore(memory=memory, collection=name)

@@ -44,7 +44,11 @@ def test_every_turn_of_a_chat_is_stored_and_shown(
         shutdown()
     assert all(f"Ship {turn} came" in model.last for turn in range(TURNS))
     kept = [mention.content for mention in make(user="ann").timeline(session="s1")]
-    assert kept == [words for turn in range(TURNS) for words in (f"Ship {turn} came into the harbour.", "Noted.")]
+    assert kept == [
+        words
+        for turn in range(TURNS)
+        for words in (f"Ship {turn} came into the harbour.", "Noted.")
+    ]
     assert complaints(caplog) == []
 
 
@@ -56,7 +60,9 @@ def test_every_step_of_an_agent_is_stored(
         """The weather of a place."""
         return f"{place}: sun"
 
-    model = Scripted(*(calls("weather", id=f"c{n}", place=f"port {n}") for n in range(STEPS)), "Done.")
+    model = Scripted(
+        *(calls("weather", id=f"c{n}", place=f"port {n}") for n in range(STEPS)), "Done."
+    )
     with Proxy(place, delay=0.1) as proxy, caplog.at_level(logging.WARNING, "htm"):
         chat = HTMMemory.from_defaults("s1", distant(proxy.dsn, tenant), user="ann")
 

@@ -14,7 +14,11 @@ import pytest
 from llama_index.core import VectorStoreIndex
 from llama_index.core.agent.workflow import AgentWorkflow, FunctionAgent
 from llama_index.core.base.llms.types import ChatMessage, ToolCallBlock
-from llama_index.core.chat_engine import CondensePlusContextChatEngine, ContextChatEngine, SimpleChatEngine
+from llama_index.core.chat_engine import (
+    CondensePlusContextChatEngine,
+    ContextChatEngine,
+    SimpleChatEngine,
+)
 from llama_index.core.chat_engine.types import ChatMode
 from llama_index.core.llms import MockLLM
 from llama_index.core.memory import Memory as TheirMemory
@@ -54,7 +58,9 @@ def ours(memory: Memory, limit: int) -> BaseMemory:
 
 def theirs(memory: Memory, limit: int) -> BaseMemory:
     block = HTMMemoryBlock(memory, recall_tokens=limit // 3)
-    return TheirMemory.from_defaults("s1", chat_store=HTMChatStore(memory), memory_blocks=[block], token_limit=limit)
+    return TheirMemory.from_defaults(
+        "s1", chat_store=HTMChatStore(memory), memory_blocks=[block], token_limit=limit
+    )
 
 
 def conversation(turns: int) -> list[ChatMessage]:
@@ -70,7 +76,9 @@ def talked(request: pytest.FixtureRequest, url: str | None) -> Iterator[tuple[Ba
     One for the whole module: each test goes on with it.
     """
     tenant = f"tenant-{uuid.uuid4().hex[:12]}"
-    with Memory("atlas", url=url, tenant=tenant, embedder=HashEmbedder(), settings=SETTINGS) as memory:
+    with Memory(
+        "atlas", url=url, tenant=tenant, embedder=HashEmbedder(), settings=SETTINGS
+    ) as memory:
         opened: BaseMemory = request.param(memory, LIMIT)
         opened.put_messages(conversation(TURNS))
         assert memory.flush(120)
@@ -87,23 +95,34 @@ def simple(chat: BaseMemory, model: Scripted, memory: Memory) -> Any:
 
 
 def context(chat: BaseMemory, model: Scripted, memory: Memory) -> Any:
-    return ContextChatEngine.from_defaults(HTMRetriever(library(memory)), llm=model.llm, memory=chat)
+    return ContextChatEngine.from_defaults(
+        HTMRetriever(library(memory)), llm=model.llm, memory=chat
+    )
 
 
 def condense(chat: BaseMemory, model: Scripted, memory: Memory) -> Any:
-    return CondensePlusContextChatEngine.from_defaults(HTMRetriever(library(memory)), llm=model.llm, memory=chat)
+    return CondensePlusContextChatEngine.from_defaults(
+        HTMRetriever(library(memory)), llm=model.llm, memory=chat
+    )
 
 
 def library(memory: Memory) -> Memory:
     """A memory in which there is nothing of the chat, for engines that want a retriever as well."""
     other = memory.of(user="library")
-    other.remember("On Thursdays no instrument may be played in the library, on which day ever Ada comes.")
+    other.remember(
+        "On Thursdays no instrument may be played in the library, on which day ever Ada comes."
+    )
     return other
 
 
 ENGINES = (simple, context, condense)
 # Each engine in four of the six ways, streamed and awaited ones among them, and each way with two engines.
-PAIRS = [(build, ask) for at, ask in enumerate(WAYS.values()) for of, build in enumerate(ENGINES) if (at + of) % 3]
+PAIRS = [
+    (build, ask)
+    for at, ask in enumerate(WAYS.values())
+    for of, build in enumerate(ENGINES)
+    if (at + of) % 3
+]
 
 
 def heard(model: Scripted) -> str:
@@ -133,7 +152,9 @@ def test_a_chat_engine_is_shown_the_early_fact_and_what_is_said_is_kept(
     assert texts(chat.get_all()[4:6]) == [FACT, "How lovely."]
 
 
-def test_a_chat_engine_that_talks_two_hundred_turns_is_shown_a_fact_of_the_third(memory: Memory) -> None:
+def test_a_chat_engine_that_talks_two_hundred_turns_is_shown_a_fact_of_the_third(
+    memory: Memory,
+) -> None:
     """The first of them are brought along; the others it talks."""
     chat, runs, model = ours(memory, LIMIT), 40, Scripted("Noted.")
     chat.put_messages(conversation(TURNS - runs))
@@ -148,11 +169,15 @@ def test_a_chat_engine_that_talks_two_hundred_turns_is_shown_a_fact_of_the_third
     assert len(engine.chat_history) == 2 * (TURNS + 1)
 
 
-def test_llamaindexs_own_mock_model_gets_through_two_hundred_turns_within_the_limit(memory: Memory) -> None:
+def test_llamaindexs_own_mock_model_gets_through_two_hundred_turns_within_the_limit(
+    memory: Memory,
+) -> None:
     chat = HTMMemory.from_defaults("s1", memory=memory, token_limit=200)
     engine = SimpleChatEngine.from_defaults(llm=MockLLM(max_tokens=8), memory=chat)
     engine.chat(FACT)
-    chat.put_messages([message for at in range(200) for message in (said(f"Turn {at}.", "user"), said("Noted."))])
+    chat.put_messages(
+        [message for at in range(200) for message in (said(f"Turn {at}.", "user"), said("Noted."))]
+    )
     engine.chat(QUESTION)
     assert len(chat.get_all()) == 404
     assert FACT in "".join(message.content or "" for message in chat.get(QUESTION))
@@ -165,7 +190,10 @@ def weather(city: str) -> str:
 
 def agent_of(model: Scripted) -> FunctionAgent:
     return FunctionAgent(
-        tools=[FunctionTool.from_defaults(weather)], llm=model.llm, system_prompt="Help.", streaming=False
+        tools=[FunctionTool.from_defaults(weather)],
+        llm=model.llm,
+        system_prompt="Help.",
+        streaming=False,
     )
 
 
@@ -192,7 +220,9 @@ def test_an_agent_with_a_tool_is_shown_the_early_fact_and_its_calls_are_kept_wit
         return str(await wrap(agent_of(model)).run(user_msg=question, memory=chat))
 
     assert asyncio.run(run(QUESTION)) == "It rains, take the cello case."
-    assert all(FACT in "".join(message.content or "" for message in request) for request in model.requests)
+    assert all(
+        FACT in "".join(message.content or "" for message in request) for request in model.requests
+    )
     assert [request[-1].role.value for request in model.requests] == ["user", "tool"]
     question, call, result, answer = chat.get_all()[-4:]
     assert (question.content, result.content, answer.content) == (
@@ -206,7 +236,9 @@ def test_an_agent_with_a_tool_is_shown_the_early_fact_and_its_calls_are_kept_wit
     assert len(chat.get_all()) == before + 6
 
 
-def test_an_agent_that_uses_a_tool_in_each_of_two_hundred_turns_is_shown_a_fact_of_the_third(memory: Memory) -> None:
+def test_an_agent_that_uses_a_tool_in_each_of_two_hundred_turns_is_shown_a_fact_of_the_third(
+    memory: Memory,
+) -> None:
     chat, runs = ours(memory, LIMIT), 15
     told = [FACT if at == 2 else f"How is the weather in port {at}?" for at in range(TURNS)]
     before = [
@@ -219,7 +251,9 @@ def test_an_agent_that_uses_a_tool_in_each_of_two_hundred_turns_is_shown_a_fact_
         for at, text in enumerate(told[: TURNS - runs])
     ]
     chat.put_messages([message for turn in before for message in turn])
-    lines = [[calls("weather", id=f"r{at}", city="Bergen"), said(f"Answer {at}.")] for at in range(runs)]
+    lines = [
+        [calls("weather", id=f"r{at}", city="Bergen"), said(f"Answer {at}.")] for at in range(runs)
+    ]
     model = Scripted(*[message for turn in lines for message in turn], "The cello.")
     agent = agent_of(model)
 
@@ -239,7 +273,9 @@ def test_an_agent_remembers_recalls_and_forgets_with_its_own_tools(memory: Memor
     own = memory.of(user="ada")
     tools = HTMToolSpec(own).to_tool_list()
     model = Scripted(
-        calls("remember", id="c1", content="Ada's boat is called Nixe.", importance=7, tags=["boat"]),
+        calls(
+            "remember", id="c1", content="Ada's boat is called Nixe.", importance=7, tags=["boat"]
+        ),
         calls("recall", id="c2", query="the boat's name"),
         "It is the Nixe.",
     )
@@ -257,7 +293,9 @@ def test_an_agent_remembers_recalls_and_forgets_with_its_own_tools(memory: Memor
     assert own.list(tags=["boat"]) == []
 
 
-def test_an_agent_that_formats_its_question_changes_nothing_that_is_stored(chat: BaseMemory) -> None:
+def test_an_agent_that_formats_its_question_changes_nothing_that_is_stored(
+    chat: BaseMemory,
+) -> None:
     model = Scripted("The cello.")
     agent = AgentWorkflow(agents=[agent_of(model)], initial_state={"mood": "good"})
 
@@ -287,7 +325,9 @@ def test_an_agents_conversation_goes_on_from_a_serialised_context(memory: Memory
 def test_a_chat_engine_over_an_index_uses_the_memory_and_the_documents(memory: Memory) -> None:
     store = HTMVectorStore(collection="docs", memory=memory)
     index = VectorStoreIndex.from_vector_store(store, embed_model=HTMEmbedding(memory))
-    index.insert_nodes([TextNode(text="The harbour opens at six."), TextNode(text="Parking costs two coins.")])
+    index.insert_nodes(
+        [TextNode(text="The harbour opens at six."), TextNode(text="Parking costs two coins.")]
+    )
     chat = HTMMemory.from_defaults("s1", memory=memory)
     model = Scripted("At six.")
     engine = index.as_chat_engine(
@@ -298,7 +338,9 @@ def test_a_chat_engine_over_an_index_uses_the_memory_and_the_documents(memory: M
     assert not any(WARNING in message.content for message in chat.get_all() if message.content)
 
 
-def test_messages_that_an_engine_hands_back_are_not_the_stored_ones(talked: tuple[BaseMemory, Memory]) -> None:
+def test_messages_that_an_engine_hands_back_are_not_the_stored_ones(
+    talked: tuple[BaseMemory, Memory],
+) -> None:
     engine = simple(talked[0], Scripted(), talked[1])
     for message in engine.chat_history:
         message.blocks = []

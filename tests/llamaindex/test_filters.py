@@ -25,7 +25,18 @@ from htm_llamaindex import HTMVectorStore
 from htm_llamaindex.filters import where_of
 from tests.filter_reference import matches
 
-ODD = ["it's", 'say "no"', "x' OR '1'='1", "100 %", "what?", "%s", "naïve Σ 日本", "$1", "\\", "a\nb"]
+ODD = [
+    "it's",
+    'say "no"',
+    "x' OR '1'='1",
+    "100 %",
+    "what?",
+    "%s",
+    "naïve Σ 日本",
+    "$1",
+    "\\",
+    "a\nb",
+]
 VALUES: list[Any] = [
     None, "", "red", "Red wine", "7", "007", 7, 7.0, 6.5, -1, 0, [], ["red"], ["red", "blue"], [7, 8], [6.5], *ODD
 ]  # fmt: skip
@@ -60,10 +71,18 @@ def one(key: str, operator: FilterOperator, value: Any) -> MetadataFilters:
     return MetadataFilters(filters=[MetadataFilter(key=key, operator=operator, value=value)])
 
 
-plain = st.one_of(st.none(), st.text(max_size=6), st.integers(-5, 5), st.floats(-5, 5), st.lists(st.text(max_size=2)))
+plain = st.one_of(
+    st.none(),
+    st.text(max_size=6),
+    st.integers(-5, 5),
+    st.floats(-5, 5),
+    st.lists(st.text(max_size=2)),
+)
 
 
-@given(st.sampled_from(FilterOperator), st.data(), st.dictionaries(st.sampled_from(["a", "b"]), plain))
+@given(
+    st.sampled_from(FilterOperator), st.data(), st.dictionaries(st.sampled_from(["a", "b"]), plain)
+)
 def test_each_operator_means_what_the_reference_means(
     operator: FilterOperator, data: st.DataObject, metadata: dict[str, Any]
 ) -> None:
@@ -73,7 +92,9 @@ def test_each_operator_means_what_the_reference_means(
 
 
 filter_of = st.builds(
-    lambda operator, key, at: one(key, operator, operands(operator)[at % len(operands(operator))]).filters[0],
+    lambda operator, key, at: one(
+        key, operator, operands(operator)[at % len(operands(operator))]
+    ).filters[0],
     st.sampled_from([operator for operator in FilterOperator if operator not in ORDERED]),
     st.sampled_from(["a", "b"]),
     st.integers(0, 100),
@@ -90,7 +111,11 @@ def test_conditions_mean_what_the_reference_means(
 ) -> None:
     filters = MetadataFilters(filters=parts, condition=condition)
     hold = [reference(MetadataFilters(filters=[part]), metadata) for part in parts]
-    wanted = {FilterCondition.AND: all(hold), FilterCondition.OR: any(hold), FilterCondition.NOT: not any(hold)}
+    wanted = {
+        FilterCondition.AND: all(hold),
+        FilterCondition.OR: any(hold),
+        FilterCondition.NOT: not any(hold),
+    }
     assert matches(compile_where(where_of(filters)), metadata) == wanted[condition]
 
 
@@ -101,7 +126,10 @@ def stores(url: str | None) -> Iterator[tuple[HTMVectorStore, SimpleVectorStore]
         ours = HTMVectorStore(collection="filters", memory=memory)
         theirs = SimpleVectorStore()
         ours.clear()
-        nodes = [TextNode(id_=f"n{at}", text="t", metadata={"v": value}) for at, value in enumerate(VALUES)]
+        nodes = [
+            TextNode(id_=f"n{at}", text="t", metadata={"v": value})
+            for at, value in enumerate(VALUES)
+        ]
         nodes.append(TextNode(id_="missing", text="t"))
         for node in nodes:
             node.embedding = [1.0, 0.5]
@@ -140,12 +168,16 @@ def comparable(filters: MetadataFilters, values: Mapping[str, Mapping[str, Any]]
 def test_the_reference_store_finds_the_same_wherever_it_can_be_asked(
     stores: tuple[HTMVectorStore, SimpleVectorStore], operator: FilterOperator
 ) -> None:
-    values: dict[str, Mapping[str, Any]] = {f"n{at}": {"v": value} for at, value in enumerate(VALUES)} | {"missing": {}}
+    values: dict[str, Mapping[str, Any]] = {
+        f"n{at}": {"v": value} for at, value in enumerate(VALUES)
+    } | {"missing": {}}
     for value in operands(operator):
         filters = one("v", operator, value)
         asked = comparable(filters, values)
         assert "missing" in asked
-        query = VectorStoreQuery(query_embedding=[1.0, 0.5], similarity_top_k=100, filters=filters, node_ids=asked)
+        query = VectorStoreQuery(
+            query_embedding=[1.0, 0.5], similarity_top_k=100, filters=filters, node_ids=asked
+        )
         ours, theirs = (set(store.query(query).ids or ()) for store in stores)
         assert ours == theirs, value
 
@@ -153,9 +185,12 @@ def test_the_reference_store_finds_the_same_wherever_it_can_be_asked(
 def test_conditions_nest(stores: tuple[HTMVectorStore, SimpleVectorStore]) -> None:
     ours, _ = stores
     red = MetadataFilter(key="v", value="red")
-    inner = MetadataFilters(filters=[red, MetadataFilter(key="v", value=7)], condition=FilterCondition.OR)
+    inner = MetadataFilters(
+        filters=[red, MetadataFilter(key="v", value=7)], condition=FilterCondition.OR
+    )
     outer = MetadataFilters(
-        filters=[inner, MetadataFilters(filters=[red], condition=FilterCondition.NOT)], condition=FilterCondition.AND
+        filters=[inner, MetadataFilters(filters=[red], condition=FilterCondition.NOT)],
+        condition=FilterCondition.AND,
     )
     assert [node.metadata["v"] for node in ours.get_nodes(filters=outer)] == [7, 7.0]
 
@@ -171,16 +206,23 @@ def test_true_is_found_by_a_filter_that_llamaindex_does_not_check(memory: Memory
     for flag in (True, False):
         store.add([TextNode(id_=str(flag), text="t", metadata={"flag": flag}, embedding=[1.0])])
     done = MetadataFilter.model_construct(key="flag", value=True)
-    assert [node.node_id for node in store.get_nodes(filters=MetadataFilters(filters=[done]))] == ["True"]
+    assert [node.node_id for node in store.get_nodes(filters=MetadataFilters(filters=[done]))] == [
+        "True"
+    ]
 
 
 def test_keys_are_data_too(memory: Memory) -> None:
     store = HTMVectorStore(memory=memory)
     key = "k' ->> 'x' OR \"1\"=1 --%s ?"
     store.add(
-        [TextNode(id_="a", text="t", metadata={key: 1}, embedding=[1.0]), TextNode(id_="b", text="t", embedding=[1.0])]
+        [
+            TextNode(id_="a", text="t", metadata={key: 1}, embedding=[1.0]),
+            TextNode(id_="b", text="t", embedding=[1.0]),
+        ]
     )
-    assert [node.node_id for node in store.get_nodes(filters=one(key, FilterOperator.EQ, 1))] == ["a"]
+    assert [node.node_id for node in store.get_nodes(filters=one(key, FilterOperator.EQ, 1))] == [
+        "a"
+    ]
 
 
 def test_nodes_are_deleted_by_filters(memory: Memory) -> None:

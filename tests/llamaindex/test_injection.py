@@ -12,8 +12,19 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from llama_index.core.agent.workflow import FunctionAgent
-from llama_index.core.base.llms.types import AudioBlock, ChatMessage, DocumentBlock, ImageBlock, TextBlock, VideoBlock
-from llama_index.core.chat_engine import CondensePlusContextChatEngine, ContextChatEngine, SimpleChatEngine
+from llama_index.core.base.llms.types import (
+    AudioBlock,
+    ChatMessage,
+    DocumentBlock,
+    ImageBlock,
+    TextBlock,
+    VideoBlock,
+)
+from llama_index.core.chat_engine import (
+    CondensePlusContextChatEngine,
+    ContextChatEngine,
+    SimpleChatEngine,
+)
 from llama_index.core.tools import FunctionTool
 from llama_index.core.utils import get_tokenizer
 
@@ -50,7 +61,10 @@ def opened(make: Make, session: str = "s1", **options: Any) -> HTMMemory:
 def blocks_in(request: list[ChatMessage]) -> int:
     """How many texts of memory there are in a request."""
     return sum(
-        bool(split_blocks(block.text)[0]) for each in request for block in each.blocks if isinstance(block, TextBlock)
+        bool(split_blocks(block.text)[0])
+        for each in request
+        for block in each.blocks
+        if isinstance(block, TextBlock)
     )
 
 
@@ -63,7 +77,9 @@ def bare(chat: HTMMemory, model: Scripted, memory: Memory) -> Any:
 
 
 def context(chat: HTMMemory, model: Scripted, memory: Memory) -> Any:
-    return ContextChatEngine.from_defaults(HTMRetriever(memory), llm=model.llm, memory=chat, system_prompt="Be brief.")
+    return ContextChatEngine.from_defaults(
+        HTMRetriever(memory), llm=model.llm, memory=chat, system_prompt="Be brief."
+    )
 
 
 def condense(chat: HTMMemory, model: Scripted, memory: Memory) -> Any:
@@ -91,7 +107,14 @@ def test_a_chat_engines_requests_are_taken_by_strict_templates(
     heard = "".join(message.content or "" for message in model.requests[0])
     assert (FACT in heard, "I live in Bergen" in heard) == (known, known)
     stored = [message.content for message in chat.get_all()]
-    assert stored == [QUESTION, "Noted.", "And what of my sister Clara now?", "Noted.", "Thanks.", "Noted."]
+    assert stored == [
+        QUESTION,
+        "Noted.",
+        "And what of my sister Clara now?",
+        "Noted.",
+        "Thanks.",
+        "Noted.",
+    ]
 
 
 def weather(city: str) -> str:
@@ -99,13 +122,21 @@ def weather(city: str) -> str:
     return f"It rains in {city}."
 
 
-def test_an_agents_requests_are_taken_by_strict_templates_and_its_steps_begin_alike(make: Make) -> None:
+def test_an_agents_requests_are_taken_by_strict_templates_and_its_steps_begin_alike(
+    make: Make,
+) -> None:
     chat = opened(make)
     model = Scripted(
-        calls("weather", id="a", city="Bergen"), calls("weather", id="b", city="Oslo"), "Peanuts.", "Noted."
+        calls("weather", id="a", city="Bergen"),
+        calls("weather", id="b", city="Oslo"),
+        "Peanuts.",
+        "Noted.",
     )
     agent = FunctionAgent(
-        tools=[FunctionTool.from_defaults(weather)], llm=model.llm, system_prompt="Help.", streaming=False
+        tools=[FunctionTool.from_defaults(weather)],
+        llm=model.llm,
+        system_prompt="Help.",
+        streaming=False,
     )
 
     async def ask(question: str) -> None:
@@ -140,7 +171,9 @@ def test_memory_has_one_place_and_the_log_has_the_users_words(make: Make, inject
 
 
 @pytest.mark.parametrize("inject", PLACES)
-def test_where_the_question_is_still_to_come_memory_stands_before_it(make: Make, inject: Any) -> None:
+def test_where_the_question_is_still_to_come_memory_stands_before_it(
+    make: Make, inject: Any
+) -> None:
     chat = opened(make, inject=inject)
     chat.put_messages([said("Hello!", "user"), said("Hello, Ann.")])
     shown = chat.get(QUESTION)
@@ -157,7 +190,9 @@ def test_where_the_question_is_still_to_come_memory_stands_before_it(make: Make,
 
 
 def test_a_place_that_is_none_is_refused(make: Make) -> None:
-    with pytest.raises(InvalidInput, match="expected inject to be one of question, message, system, got 'tool'"):
+    with pytest.raises(
+        InvalidInput, match="expected inject to be one of question, message, system, got 'tool'"
+    ):
         HTMMemory.from_defaults("s1", make(), inject="tool")
 
 
@@ -176,10 +211,14 @@ def test_a_request_that_comes_back_is_stored_as_it_was_said(make: Make, inject: 
     shown = [*chat.get(), said("Peanuts.")]
     assert FACT in str(shown)
     waiting = chat.get("Is there more?")
-    plain = [ChatMessage(role=each.role, content=each.content) for each in shown if inject != "system"]
+    plain = [
+        ChatMessage(role=each.role, content=each.content) for each in shown if inject != "system"
+    ]
     for back in filter(None, (shown, plain, waiting)):
         for store in ("set", "put_messages"):
-            other = HTMMemory.from_defaults(f"{store}-{len(back)}", make(), user="ann", recall_limit=0)
+            other = HTMMemory.from_defaults(
+                f"{store}-{len(back)}", make(), user="ann", recall_limit=0
+            )
             other.set([])
             getattr(other, store)(back)
             expected = ["Be brief.", QUESTION] + (["Peanuts."] if back is not waiting else [])
@@ -197,7 +236,9 @@ def test_a_question_of_several_parts_keeps_them_after_memorys(make: Make) -> Non
 
 def test_results_of_tools_stay_behind_their_calls_and_memory_in_the_question(make: Make) -> None:
     chat = opened(make)
-    chat.put_messages([said(QUESTION, "user"), calls("weather", city="Bergen"), result("It rains.")])
+    chat.put_messages(
+        [said(QUESTION, "user"), calls("weather", city="Bergen"), result("It rains.")]
+    )
     for asked in (None, QUESTION, "What is Clara allergic to, in other words?"):
         shown = chat.get(asked)
         mistral(of_llamaindex(shown))
@@ -264,14 +305,18 @@ def conversations(draw: st.DrawFn) -> list[ChatMessage]:
     return messages
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(
     messages=conversations(), limit=st.integers(80, 1_500), inject=st.sampled_from(PLACES), pending=st.booleans()
 )  # fmt: skip
 def test_what_is_returned_is_within_the_limit_and_tears_nothing(
     known: Memory, messages: list[ChatMessage], limit: int, inject: Any, pending: bool
 ) -> None:
-    chat = HTMMemory.from_defaults(str(uuid4()), known, user="ann", token_limit=limit, inject=inject)
+    chat = HTMMemory.from_defaults(
+        str(uuid4()), known, user="ann", token_limit=limit, inject=inject
+    )
     chat.put_messages(messages)
     shown = chat.get("What of Clara, peanuts and the town?" if pending else None)
     lead = [each for each in messages[:1] if each.role.value == "system"]
@@ -286,22 +331,28 @@ def test_what_is_returned_is_within_the_limit_and_tears_nothing(
             assert not open_calls
         open_calls += each.calls
     asked = [each.content for each in messages if each.role.value == "user"][-1:]
-    assert [each.content for each in as_said(shown) if each.role.value == "user"][-1:] == asked or cost(
-        messages
-    ) > limit
+    assert [each.content for each in as_said(shown) if each.role.value == "user"][
+        -1:
+    ] == asked or cost(messages) > limit
     assert [each.content for each in chat.get_all()] == [each.content for each in messages]
 
 
 @pytest.fixture
 def known(make: Make) -> Memory:
     memory = make(user="ann", session="old", embed="now")
-    memory.remember_many([{"content": f"Clara fact {n}: peanuts, the town and so on."} for n in range(12)])
+    memory.remember_many(
+        [{"content": f"Clara fact {n}: peanuts, the town and so on."} for n in range(12)]
+    )
     memory.remember("I live in Bergen.", role="user")
     return make(embed="now")
 
 
 def test_recordings_films_and_files_have_a_cost() -> None:
-    blocks = [AudioBlock(audio=b"x"), VideoBlock(video=b"x"), DocumentBlock(data=b"x", title="a.pdf")]
+    blocks = [
+        AudioBlock(audio=b"x"),
+        VideoBlock(video=b"x"),
+        DocumentBlock(data=b"x", title="a.pdf"),
+    ]
     assert all(cost([ChatMessage(role="user", blocks=[block])]) > 200 for block in blocks)
 
 
@@ -309,7 +360,12 @@ def test_a_text_of_memory_is_put_in_and_taken_out_again() -> None:
     talk = [said("Be brief.", "system"), said("one", "user"), said("two")]
     for inject in PLACES:
         for is_asked in (True, False):
-            shown = with_blocks(talk, [BLOCK, BLOCK], inject=inject, is_asked=is_asked, more={"htm_grounding": {}})  # type: ignore[arg-type]
+            shown = with_blocks(
+                talk, [BLOCK, BLOCK], inject=inject, is_asked=is_asked, more={"htm_grounding": {}}
+            )  # type: ignore[arg-type]
             assert shown != talk
             assert as_said(shown) == talk
-    assert as_said([said("Understood."), said("one", "user")]) == [said("Understood."), said("one", "user")]
+    assert as_said([said("Understood."), said("one", "user")]) == [
+        said("Understood."),
+        said("one", "user"),
+    ]

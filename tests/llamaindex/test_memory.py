@@ -36,12 +36,17 @@ def cost(messages: list[ChatMessage]) -> int:
 
 
 def turn(at: int) -> list[ChatMessage]:
-    return [said(f"Question {at} about tariffs and ports?", "user"), said(f"Answer {at}: about ships.")]
+    return [
+        said(f"Question {at} about tariffs and ports?", "user"),
+        said(f"Answer {at}: about ships."),
+    ]
 
 
 def talk(memory: HTMMemory, turns: int) -> None:
     for first in range(0, turns, 25):
-        memory.put_messages([message for at in range(first, min(turns, first + 25)) for message in turn(at)])
+        memory.put_messages(
+            [message for at in range(first, min(turns, first + 25)) for message in turn(at)]
+        )
 
 
 def texts(messages: list[ChatMessage]) -> list[str | None]:
@@ -53,7 +58,9 @@ def chat(memory: Memory) -> HTMMemory:
     return HTMMemory.from_defaults(session_id="s1", memory=memory, token_limit=400)
 
 
-def test_a_conversation_far_longer_than_the_limit_stays_within_it_and_an_early_fact_comes_back(chat: HTMMemory) -> None:
+def test_a_conversation_far_longer_than_the_limit_stays_within_it_and_an_early_fact_comes_back(
+    chat: HTMMemory,
+) -> None:
     chat.put_messages([said(FACT, "user"), said("How lovely.")])
     talk(chat, 150)
     shown = chat.get("Which instrument does Ada play, the cello?")
@@ -65,10 +72,14 @@ def test_a_conversation_far_longer_than_the_limit_stays_within_it_and_an_early_f
 
 
 @pytest.mark.parametrize("given", [None, "Thanks!"])
-def test_two_messages_of_one_input_are_both_recalled_for(chat: HTMMemory, given: str | None) -> None:
+def test_two_messages_of_one_input_are_both_recalled_for(
+    chat: HTMMemory, given: str | None
+) -> None:
     chat.put_messages([said(FACT, "user"), said("How lovely.")])
     talk(chat, 150)
-    chat.put_messages([said("Which instrument does Ada play, the cello?", "user"), said("Thanks!", "user")])
+    chat.put_messages(
+        [said("Which instrument does Ada play, the cello?", "user"), said("Thanks!", "user")]
+    )
     assert FACT in "".join(text or "" for text in texts(chat.get(given)))
 
 
@@ -77,7 +88,8 @@ def test_a_question_below_a_paste_is_recalled_for(chat: HTMMemory) -> None:
     talk(chat, 150)
     paste = "Tariffs of the ports are sent to the office before Friday. " * 20
     assert FACT in "".join(
-        text or "" for text in texts(chat.get(f"{paste}\n\nWhich instrument does Ada play, the cello?"))
+        text or ""
+        for text in texts(chat.get(f"{paste}\n\nWhich instrument does Ada play, the cello?"))
     )
 
 
@@ -98,18 +110,25 @@ def test_what_the_window_shows_is_not_recalled_as_well(chat: HTMMemory) -> None:
     assert texts(chat.get("Does Ada play the cello on Thursdays?")) == [FACT, "How lovely."]
 
 
-def test_without_input_the_users_last_message_is_the_question_and_stays_last(chat: HTMMemory) -> None:
+def test_without_input_the_users_last_message_is_the_question_and_stays_last(
+    chat: HTMMemory,
+) -> None:
     chat.put_messages([said(FACT, "user"), said("How lovely.")])
     talk(chat, 60)
     chat.put(said("What does Ada play on Thursdays, the cello?", "user"))
     shown = chat.get()
     block, question = split_blocks(shown[-1].content or "")
-    assert (question, shown[-2].role.value) == ("What does Ada play on Thursdays, the cello?", "assistant")
+    assert (question, shown[-2].role.value) == (
+        "What does Ada play on Thursdays, the cello?",
+        "assistant",
+    )
     assert FACT in block
     assert WARNING in block
 
 
-def test_a_question_is_recalled_once_however_often_an_agent_asks(chat: HTMMemory, embedder: HashEmbedder) -> None:
+def test_a_question_is_recalled_once_however_often_an_agent_asks(
+    chat: HTMMemory, embedder: HashEmbedder
+) -> None:
     chat.put(said(FACT, "user"))
     assert chat.memory.flush()
     before = embedder.calls
@@ -147,7 +166,9 @@ def test_a_tokenizer_of_ones_own_counts(memory: Memory) -> None:
     assert chat.tokenizer_fn is str.split
 
 
-def test_a_last_message_longer_than_the_limit_is_cut_in_the_request_and_whole_in_the_log(chat: HTMMemory) -> None:
+def test_a_last_message_longer_than_the_limit_is_cut_in_the_request_and_whole_in_the_log(
+    chat: HTMMemory,
+) -> None:
     talk(chat, 3)
     long = "BEGIN " + "tariff " * 100_000 + "END"
     chat.put(said(long, "user"))
@@ -160,7 +181,9 @@ def test_a_last_message_longer_than_the_limit_is_cut_in_the_request_and_whole_in
     assert texts(chat.get_all())[-1] == long
 
 
-def test_a_question_follows_what_is_recalled_for_it_also_when_its_middle_is_cut(chat: HTMMemory) -> None:
+def test_a_question_follows_what_is_recalled_for_it_also_when_its_middle_is_cut(
+    chat: HTMMemory,
+) -> None:
     chat.put_messages([said(FACT, "user"), said("How lovely.")])
     talk(chat, 60)
     chat.put(said("What does Ada play on Thursdays, the cello? " * 2_000, "user"))
@@ -181,15 +204,26 @@ def test_a_call_and_its_results_are_shown_together_or_not_at_all(
                            result("harbour " * 8, id=f"c{at}"), said(f"Port {at} is open.")])  # fmt: skip
     shown = chat.get()
     assert shown[0].role.value == "user"
-    assert [message.role.value for message in shown] == ["user", "assistant", "tool", "assistant"] * (len(shown) // 4)
+    assert [message.role.value for message in shown] == [
+        "user",
+        "assistant",
+        "tool",
+        "assistant",
+    ] * (len(shown) // 4)
     assert 4 <= len(shown) < 160
 
 
 def test_messages_of_every_kind_come_back_equal(chat: HTMMemory) -> None:
     messages = [
         said("look\x00 at this \ud83d!", "user"),
-        ChatMessage(role="user", blocks=[TextBlock(text="an image"), ImageBlock(image=b"\x89PNG\r\n\x1a\n1234")]),
-        ChatMessage(role="assistant", blocks=[ThinkingBlock(content="hm", additional_information={"signature": "x"})]),
+        ChatMessage(
+            role="user",
+            blocks=[TextBlock(text="an image"), ImageBlock(image=b"\x89PNG\r\n\x1a\n1234")],
+        ),
+        ChatMessage(
+            role="assistant",
+            blocks=[ThinkingBlock(content="hm", additional_information={"signature": "x"})],
+        ),
         calls("look", port=7),
         result("open"),
         ChatMessage(role="developer", content=""),
@@ -199,13 +233,19 @@ def test_messages_of_every_kind_come_back_equal(chat: HTMMemory) -> None:
 
 
 def image_only() -> ChatMessage:
-    return ChatMessage(role="user", blocks=[ImageBlock(image=b"\x89PNG\r\n\x1a\n1234", detail="low")])
+    return ChatMessage(
+        role="user", blocks=[ImageBlock(image=b"\x89PNG\r\n\x1a\n1234", detail="low")]
+    )
 
 
-def test_a_question_without_words_is_not_answered_with_what_was_recalled_for_the_one_before(chat: HTMMemory) -> None:
+def test_a_question_without_words_is_not_answered_with_what_was_recalled_for_the_one_before(
+    chat: HTMMemory,
+) -> None:
     chat.put_messages([said(FACT, "user"), said("How lovely.")])
     talk(chat, 60)
-    chat.put_messages([said("What does Ada play on Thursdays, the cello?", "user"), said("The cello.")])
+    chat.put_messages(
+        [said("What does Ada play on Thursdays, the cello?", "user"), said("The cello.")]
+    )
     assert WARNING in memory_in(chat.get())
     for wordless in (image_only(), "", " ", ChatMessage(role="user", content=None)):
         shown = chat.get(wordless)
@@ -216,7 +256,10 @@ def test_a_question_without_words_is_not_answered_with_what_was_recalled_for_the
         shown = chat.get(asked)
         assert WARNING not in memory_in(shown)
         assert isinstance(shown[-1].blocks[0], ImageBlock)
-    for worded in ("What does Ada play, the cello?", said("What does Ada play, the cello?", "user")):
+    for worded in (
+        "What does Ada play, the cello?",
+        said("What does Ada play, the cello?", "user"),
+    ):
         assert WARNING in memory_in(chat.get(worded))
 
 
@@ -228,7 +271,12 @@ def test_a_tools_result_that_cannot_be_written_down_costs_no_message(chat: HTMMe
     chat.put_messages([said("How warm is it?", "user"), calls("look"), odd, said("Warm.")])
     assert texts(chat.get_all()) == ["How warm is it?", "", "21 degrees", "Warm."]
     assert chat.get_all()[2].additional_kwargs["tool_call_id"] == "call-1"
-    assert [message.role.value for message in chat.get()] == ["user", "assistant", "tool", "assistant"]
+    assert [message.role.value for message in chat.get()] == [
+        "user",
+        "assistant",
+        "tool",
+        "assistant",
+    ]
     assert odd.additional_kwargs["raw_output"] is endless
 
 
@@ -254,7 +302,12 @@ def test_a_question_that_is_a_book_and_one_of_signs_alone_are_answered(
 ) -> None:
     """PostgreSQL's parser of queries takes neither 40,000 words nor none."""
     chat.put_messages([said(FACT, "user"), said("How lovely.")])
-    for question in ("cello " + " ".join(f"word{n}" for n in range(40_000)), "?! … --", "'", "\x00"):
+    for question in (
+        "cello " + " ".join(f"word{n}" for n in range(40_000)),
+        "?! … --",
+        "'",
+        "\x00",
+    ):
         assert texts(chat.get(question))[-2:] == [FACT, "How lovely."]
     assert not [record for record in caplog.records if record.name == "htm.llamaindex"]
 
@@ -292,7 +345,9 @@ def test_set_with_a_longer_history_adds_what_is_new(chat: HTMMemory) -> None:
     assert len(chat.get_all()) == 5
 
 
-def test_a_window_that_is_set_again_does_not_put_recalled_blocks_into_the_log(chat: HTMMemory) -> None:
+def test_a_window_that_is_set_again_does_not_put_recalled_blocks_into_the_log(
+    chat: HTMMemory,
+) -> None:
     chat.put(said(FACT, "user"))
     talk(chat, 60)
     shown = chat.get("Which day does Ada play the cello?")
@@ -310,8 +365,12 @@ def test_recalled_words_cannot_end_the_block(chat: HTMMemory) -> None:
     assert "\nSystem" not in block
 
 
-def test_a_user_recalls_what_they_said_in_other_sessions_and_nothing_of_others(make: Make, memory: Memory) -> None:
-    ada, bob = (HTMMemory.from_defaults(f"{name}-1", memory=memory, user=name) for name in ("ada", "bob"))
+def test_a_user_recalls_what_they_said_in_other_sessions_and_nothing_of_others(
+    make: Make, memory: Memory
+) -> None:
+    ada, bob = (
+        HTMMemory.from_defaults(f"{name}-1", memory=memory, user=name) for name in ("ada", "bob")
+    )
     ada.put(said("My locker code is ada4711.", "user"))
     bob.put(said("My locker code is bob1234.", "user"))
     nobody = HTMMemory.from_defaults("n-1", memory=memory)
@@ -324,8 +383,16 @@ def test_a_user_recalls_what_they_said_in_other_sessions_and_nothing_of_others(m
             "nobody": HTMMemory.from_defaults("n-2", memory=memory),
         }.items()
     }
-    assert [code in heard["ada"] for code in ("ada4711", "bob1234", "nob9999")] == [True, False, False]
-    assert [code in heard["bob"] for code in ("ada4711", "bob1234", "nob9999")] == [False, True, False]
+    assert [code in heard["ada"] for code in ("ada4711", "bob1234", "nob9999")] == [
+        True,
+        False,
+        False,
+    ]
+    assert [code in heard["bob"] for code in ("ada4711", "bob1234", "nob9999")] == [
+        False,
+        True,
+        False,
+    ]
     assert heard["nobody"] == ""
 
 
@@ -336,7 +403,9 @@ def test_sessions_of_the_same_name_of_two_users_are_two_logs(memory: Memory) -> 
 
 
 def test_two_tenants_do_not_see_each_other(make: Make, tenant: str) -> None:
-    here, there = (HTMMemory.from_defaults("s", memory=make(tenant=name)) for name in (tenant, f"{tenant}-b"))
+    here, there = (
+        HTMMemory.from_defaults("s", memory=make(tenant=name)) for name in (tenant, f"{tenant}-b")
+    )
     here.put(said(FACT, "user"))
     assert there.get_all() == there.get("What does Ada play, the cello?") == []
 
@@ -400,8 +469,12 @@ def test_without_a_session_id_each_is_a_fresh_one(memory: Memory) -> None:
     assert one.session_id != other.session_id
 
 
-@pytest.mark.parametrize("given", [{"robot": "r"}, {"tenant": "t"}, {"url": "postgresql://host/db"}])
-def test_a_memory_and_what_would_make_another_are_refused_together(memory: Memory, given: dict[str, str]) -> None:
+@pytest.mark.parametrize(
+    "given", [{"robot": "r"}, {"tenant": "t"}, {"url": "postgresql://host/db"}]
+)
+def test_a_memory_and_what_would_make_another_are_refused_together(
+    memory: Memory, given: dict[str, str]
+) -> None:
     with pytest.raises(InvalidInput, match=f"memory= alone, got {next(iter(given))}"):
         HTMMemory.from_defaults(memory=memory, **given)  # type: ignore[arg-type]
 
@@ -409,7 +482,13 @@ def test_a_memory_and_what_would_make_another_are_refused_together(memory: Memor
 def test_what_is_serialised_is_configuration_and_never_an_address() -> None:
     url = "postgresql://ada:s3cret@db.example/htm"
     chat = HTMMemory.from_defaults("s1", url=url, tenant="t", token_limit=77)
-    for form in (str(chat.to_dict()), chat.to_json(), repr(chat), str(chat.model_dump()), repr(pickle.dumps(chat))):
+    for form in (
+        str(chat.to_dict()),
+        chat.to_json(),
+        repr(chat),
+        str(chat.model_dump()),
+        repr(pickle.dumps(chat)),
+    ):
         assert "s3cret" not in form
         assert "db.example" not in form
     assert {"session_id": "s1", "tenant": "t", "token_limit": 77}.items() <= chat.to_dict().items()
@@ -427,7 +506,9 @@ def test_a_copy_is_the_same_memory_and_a_restored_one_has_the_same_history(chat:
         assert restored.to_dict() == chat.to_dict()
 
 
-def test_a_restored_memory_of_another_process_is_not_guessed(chat: HTMMemory, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_restored_memory_of_another_process_is_not_guessed(
+    chat: HTMMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delenv("HTM_DATABASE_URL", raising=False)
     restored = HTMMemory.from_dict(chat.to_dict() | {"handle": "memory-of-another-process"})
     with pytest.raises(InvalidInput, match="HTM_DATABASE_URL"):
@@ -451,7 +532,9 @@ def test_it_survives_a_workflows_context(chat: HTMMemory) -> None:
         await context.store.set("memory", chat)
         async with context.store.edit_state() as state:
             state["other"] = 1
-        restored: Context = Context.from_dict(workflow, context.to_dict(JsonSerializer()), JsonSerializer())
+        restored: Context = Context.from_dict(
+            workflow, context.to_dict(JsonSerializer()), JsonSerializer()
+        )
         memory = await restored.store.get("memory")
         return texts(await memory.aget_all())
 
@@ -459,8 +542,13 @@ def test_it_survives_a_workflows_context(chat: HTMMemory) -> None:
 
 
 @pytest.mark.usefixtures("real_embedder")
-def test_the_request_shows_the_present_value_first_and_the_former_one_as_formerly(make: Make) -> None:
-    former, present = "We deploy the shop with Jenkins.", "We switched the shop from Jenkins to GitHub Actions."
+def test_the_request_shows_the_present_value_first_and_the_former_one_as_formerly(
+    make: Make,
+) -> None:
+    former, present = (
+        "We deploy the shop with Jenkins.",
+        "We switched the shop from Jenkins to GitHub Actions.",
+    )
     settings = Settings(**SETTINGS.model_dump(by_alias=True) | {"supersession": 0.5})
     memory = make(user="ann", settings=settings)
     memory.remember(former, session="old", role="user", at=datetime(2026, 3, 1, tzinfo=UTC))
@@ -472,14 +560,18 @@ def test_the_request_shows_the_present_value_first_and_the_former_one_as_formerl
     assert shown.count(former) == 1
     [change] = memory.changes.list()
     memory.changes.undo(change.id)
-    assert "formerly" not in "".join(text or "" for text in texts(chat.get("Do we deploy the shop with Jenkins?")))
+    assert "formerly" not in "".join(
+        text or "" for text in texts(chat.get("Do we deploy the shop with Jenkins?"))
+    )
 
 
 @pytest.mark.usefixtures("real_embedder")
 def test_what_is_known_of_a_user_is_shown_in_another_conversation(make: Make) -> None:
     memory = make(user="ann")
     first = HTMMemory.from_defaults("s1", memory)
-    first.put_messages([said("I live in Bergen. Please always answer in metric units.", "user"), said("Noted.")])
+    first.put_messages(
+        [said("I live in Bergen. Please always answer in metric units.", "user"), said("Noted.")]
+    )
     assert PROFILE not in memory_in(first.get("How warm is it?"))
     other = HTMMemory.from_defaults("s2", memory)
     other.put(said("How warm is it?", "user"))
@@ -544,7 +636,9 @@ def test_a_message_that_asks_nothing_gets_no_block(make: Make, real_embedder: Mi
         assert WARNING not in memory_in(chat.get())
     chat.rewrite = lambda _: "When are the labels due?"
     chat.put(said("yes please", "user"))
-    assert any("Friday" in (text or "") for text in texts(chat.get())), "a rewritten question asks something"
+    assert any("Friday" in (text or "") for text in texts(chat.get())), (
+        "a rewritten question asks something"
+    )
 
 
 # -- arguments ---------------------------------------------------------------------------------------------------------
@@ -561,7 +655,9 @@ def test_the_class_itself_uses_the_memory_that_it_is_given(make: Make) -> None:
 
 
 def test_the_class_takes_what_from_defaults_takes(memory: Memory) -> None:
-    of_class, of_method = (inspect.signature(each).parameters for each in (HTMMemory.__init__, HTMMemory.from_defaults))
+    of_class, of_method = (
+        inspect.signature(each).parameters for each in (HTMMemory.__init__, HTMMemory.from_defaults)
+    )
     assert set(of_method) <= set(of_class)
     made = HTMMemory("q", memory, user="ann", chat_history=[said("Hello there.", "user")])
     assert texts(made.get_all()) == ["Hello there."]
@@ -583,14 +679,20 @@ def test_in_a_group_chat_the_one_who_asks_is_shown_what_they_said(make: Make) ->
         first.put(ChatMessage(role="user", content=text, additional_kwargs={"name": name}))
         first.put(said("Noted."))
     chat = HTMMemory("friday", memory, profile_tokens=0)
-    chat.put(ChatMessage(role="user", content="What do you know about me?", additional_kwargs={"name": "Ann"}))
+    chat.put(
+        ChatMessage(
+            role="user", content="What do you know about me?", additional_kwargs={"name": "Ann"}
+        )
+    )
     shown = "\n".join(filter(None, texts(chat.get())))
     assert "I live in Porto." in shown
     assert "Ghent" not in shown
 
 
 def test_a_text_that_is_put_is_refused_with_what_to_write(chat: HTMMemory) -> None:
-    with pytest.raises(InvalidInput, match=r"expected a ChatMessage to put, got str; write ChatMessage"):
+    with pytest.raises(
+        InvalidInput, match=r"expected a ChatMessage to put, got str; write ChatMessage"
+    ):
         chat.put("hello")  # type: ignore[arg-type]
     assert chat.get_all() == []
 
@@ -598,16 +700,27 @@ def test_a_text_that_is_put_is_refused_with_what_to_write(chat: HTMMemory) -> No
 def test_a_short_reply_is_shown_with_the_question_that_the_model_asked(make: Make) -> None:
     memory = make(user="sam", embed="now")
     monday = HTMMemory.from_defaults("monday", memory=memory)
-    monday.put_messages([said("Annika starts on Monday.", "user"), said("Nice. When does Annika join the rotation?")])
+    monday.put_messages(
+        [
+            said("Annika starts on Monday.", "user"),
+            said("Nice. When does Annika join the rotation?"),
+        ]
+    )
     monday.put(said("in january", "user"))
-    shown = HTMMemory.from_defaults("friday", memory=memory).get("When does Annika join the rotation, in January?")
-    assert "in january\n  after the question: When does Annika join the rotation?" in memory_in(shown)
+    shown = HTMMemory.from_defaults("friday", memory=memory).get(
+        "When does Annika join the rotation, in January?"
+    )
+    assert "in january\n  after the question: When does Annika join the rotation?" in memory_in(
+        shown
+    )
 
 
 def of_the_recital(make: Make) -> Memory:
     """A memory in which "and where is it?" alone finds twelve things before the recital."""
     memory = make(user="nora")
-    memory.remember("Mila has a recital in the music school in July.", session="before", role="user")
+    memory.remember(
+        "Mila has a recital in the music school in July.", session="before", role="user"
+    )
     for at in range(12):
         memory.remember(f"It is where it was, number {at} said.", session="before", role="user")
     memory.flush()
@@ -628,13 +741,20 @@ def test_a_follow_up_recalls_what_the_question_before_it_is_about(make: Make) ->
     as_given = HTMMemory.from_defaults(
         "now", memory=memory, recall_limit=2, profile_tokens=0, rewrite=lambda asked: asked
     )
-    assert not any("music school" in each for each in texts(as_given.get())), "a query of one's own is taken as it is"
+    assert not any("music school" in each for each in texts(as_given.get())), (
+        "a query of one's own is taken as it is"
+    )
 
 
 def test_both_ways_to_make_it_take_the_same_arguments_in_the_same_order() -> None:
-    made, called = inspect.signature(HTMMemory.from_defaults).parameters, inspect.signature(HTMMemory).parameters
+    made, called = (
+        inspect.signature(HTMMemory.from_defaults).parameters,
+        inspect.signature(HTMMemory).parameters,
+    )
     assert list(made.values()) == [
-        each for each in called.values() if each.name not in ("handle", "palace_handle", "class_name")
+        each
+        for each in called.values()
+        if each.name not in ("handle", "palace_handle", "class_name")
     ]
     for make in (HTMMemory, HTMMemory.from_defaults):
         with pytest.raises(InvalidInput, match="got usr; did you mean user"):
@@ -643,7 +763,9 @@ def test_both_ways_to_make_it_take_the_same_arguments_in_the_same_order() -> Non
 
 @pytest.mark.parametrize("where", ["given", "of the memory", "of its settings"])
 def test_a_restored_memory_is_in_the_time_zone_in_which_it_was_made(make: Make, where: str) -> None:
-    zone = "Pacific/Kiritimati"  # fourteen hours before UTC: the evening of the 1st is the 2nd there
+    zone = (
+        "Pacific/Kiritimati"  # fourteen hours before UTC: the evening of the 1st is the 2nd there
+    )
     settings = Settings(**SETTINGS.model_dump(by_alias=True) | {"timezone": zone})
     memory = make(user="ann", settings=settings) if where == "of its settings" else make(user="ann")
     memory = memory.of(timezone=zone) if where == "of the memory" else memory
@@ -652,13 +774,17 @@ def test_a_restored_memory_is_in_the_time_zone_in_which_it_was_made(make: Make, 
     other = make(user="ann")  # as another process opens it: in no zone of its own
     restored = HTMMemory.from_dict(chat.to_dict() | {"handle": handles.handle_of(other, None)})
     for each in (chat, restored):
-        shown = "".join(message.content or "" for message in each.get("Which instrument does Ada play, the cello?"))
+        shown = "".join(
+            message.content or ""
+            for message in each.get("Which instrument does Ada play, the cello?")
+        )
         assert "2 Mar" in shown
 
 
 def test_a_time_zone_that_there_is_not_is_refused(memory: Memory) -> None:
     for make in (partial(HTMMemory.from_defaults, "s1"), HTMMemoryBlock):
         with pytest.raises(
-            InvalidInput, match="expected timezone to be an IANA zone such as 'Europe/Oslo', got 'Mars/One'"
+            InvalidInput,
+            match="expected timezone to be an IANA zone such as 'Europe/Oslo', got 'Mars/One'",
         ):
             make(memory=memory, timezone="Mars/One")

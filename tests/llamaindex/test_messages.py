@@ -40,12 +40,23 @@ anything = st.recursive(
 blocks = st.one_of(
     st.builds(TextBlock, text=st.text()),
     st.builds(ThinkingBlock, content=st.text(), num_tokens=st.integers(0, 9)),
-    st.builds(ToolCallBlock, tool_call_id=st.none() | st.text(), tool_name=st.text(), tool_kwargs=st.text()),
+    st.builds(
+        ToolCallBlock,
+        tool_call_id=st.none() | st.text(),
+        tool_name=st.text(),
+        tool_kwargs=st.text(),
+    ),
 )
 
 
-@given(st.sampled_from(MessageRole), st.lists(blocks, max_size=3), st.dictionaries(st.text(), anything, max_size=3))
-def test_what_is_read_is_what_was_written(role: MessageRole, parts: list[Any], more: dict[str, Any]) -> None:
+@given(
+    st.sampled_from(MessageRole),
+    st.lists(blocks, max_size=3),
+    st.dictionaries(st.text(), anything, max_size=3),
+)
+def test_what_is_read_is_what_was_written(
+    role: MessageRole, parts: list[Any], more: dict[str, Any]
+) -> None:
     more.pop("images", None)
     message = ChatMessage(role=role, blocks=parts, additional_kwargs=more)
     found = decode(encode(message))
@@ -62,7 +73,9 @@ def test_what_is_read_is_what_was_written(role: MessageRole, parts: list[Any], m
         DocumentBlock(data=b"%PDF-1.4 x", title="a", document_mimetype="application/pdf"),
         CitableBlock(title="t", source="s", content=[TextBlock(text="inner")]),
         ToolCallBlock(
-            tool_call_id="1", tool_name="f", tool_kwargs={"$htm": "a key of the caller's", "n": [1, {"x": None}]}
+            tool_call_id="1",
+            tool_name="f",
+            tool_kwargs={"$htm": "a key of the caller's", "n": [1, {"x": None}]},
         ),
         ThinkingBlock(content="hm", additional_information={"signature": "abc"}),
     ],
@@ -87,7 +100,9 @@ def test_what_has_no_form_in_json_keeps_its_type() -> None:
         "\ud83d\ude00": 1,
         "nested": {"$htm": "not ours", "\ud83d\ude00": float("inf")},
     }
-    assert decode(encode(ChatMessage(content="x", additional_kwargs=more))).additional_kwargs == more
+    assert (
+        decode(encode(ChatMessage(content="x", additional_kwargs=more))).additional_kwargs == more
+    )
 
 
 class Call(BaseModel):
@@ -97,7 +112,9 @@ class Call(BaseModel):
 
 
 def test_a_clients_own_objects_become_mappings() -> None:
-    message = ChatMessage(role="assistant", content="", additional_kwargs={"tool_calls": [Call(id="c1")]})
+    message = ChatMessage(
+        role="assistant", content="", additional_kwargs={"tool_calls": [Call(id="c1")]}
+    )
     assert decode(encode(message)).additional_kwargs == {"tool_calls": [{"id": "c1"}]}
 
 
@@ -127,11 +144,24 @@ UNWRITABLE: dict[str, Callable[[], Any]] = {
 
 
 @pytest.mark.parametrize("make", UNWRITABLE.values(), ids=UNWRITABLE)
-def test_what_cannot_be_written_down_costs_no_more_than_its_own_argument(make: Callable[[], Any]) -> None:
-    more = {"tool_call_id": "c1", "raw_output": make(), "deep": {"kept": 1, "lost": make()}, "at": datetime.now(UTC)}
-    block = ToolCallBlock(tool_call_id="c2", tool_name="look", tool_kwargs={"at": "garden", "odd": make()})
+def test_what_cannot_be_written_down_costs_no_more_than_its_own_argument(
+    make: Callable[[], Any],
+) -> None:
+    more = {
+        "tool_call_id": "c1",
+        "raw_output": make(),
+        "deep": {"kept": 1, "lost": make()},
+        "at": datetime.now(UTC),
+    }
+    block = ToolCallBlock(
+        tool_call_id="c2", tool_name="look", tool_kwargs={"at": "garden", "odd": make()}
+    )
     found = decode(
-        encode(ChatMessage(role="tool", blocks=[TextBlock(text="21 degrees"), block], additional_kwargs=more))
+        encode(
+            ChatMessage(
+                role="tool", blocks=[TextBlock(text="21 degrees"), block], additional_kwargs=more
+            )
+        )
     )
     assert (found.role, found.content) == (MessageRole.TOOL, "21 degrees")
     assert found.additional_kwargs["tool_call_id"] == "c1"
@@ -146,7 +176,9 @@ def test_what_cannot_be_written_down_costs_no_more_than_its_own_argument(make: C
 
 
 def test_legacy_images_come_back_once_as_the_blocks_that_they_became() -> None:
-    message = ChatMessage(content="look", additional_kwargs={"images": [ImageDocument(image=b"\x89PNG\r\n\x1a\n123")]})
+    message = ChatMessage(
+        content="look", additional_kwargs={"images": [ImageDocument(image=b"\x89PNG\r\n\x1a\n123")]}
+    )
     found = decode(encode(message))
     assert found.blocks == message.blocks
     assert len(found.blocks) == 2
@@ -161,7 +193,9 @@ def test_the_words_can_always_be_stored(text: str) -> None:
 
 
 def test_a_draft_says_who_spoke_in_the_words_of_the_core() -> None:
-    roles = {role: draft_of(ChatMessage(role=role, content="x"), id="1").role for role in MessageRole}
+    roles = {
+        role: draft_of(ChatMessage(role=role, content="x"), id="1").role for role in MessageRole
+    }
     assert set(roles.values()) == {"user", "assistant", "system", "tool"}
     assert (roles[MessageRole.DEVELOPER], roles[MessageRole.MODEL]) == ("system", "assistant")
 

@@ -27,7 +27,9 @@ from llama_index.llms.ollama import Ollama
 
 QUESTION = "Which instrument does my daughter Ada play?"
 # A small model calls a tool again and again, unless it is told what is to follow.
-ERRAND = "Read the thermometer in the kitchen. Then tell me in a sentence of plain words how warm it is."
+ERRAND = (
+    "Read the thermometer in the kitchen. Then tell me in a sentence of plain words how warm it is."
+)
 
 
 def model(server: Server) -> Ollama:
@@ -35,7 +37,9 @@ def model(server: Server) -> Ollama:
 
 
 def engine(server: Server, memory: Memory, session: str) -> SimpleChatEngine:
-    return SimpleChatEngine.from_defaults(llm=model(server), memory=HTMMemory.from_defaults(session, memory))
+    return SimpleChatEngine.from_defaults(
+        llm=model(server), memory=HTMMemory.from_defaults(session, memory)
+    )
 
 
 def thermometer(room: str) -> str:
@@ -50,7 +54,10 @@ def test_a_chat_engine_remembers_from_one_session_to_another(make: Make, ollama:
     assert "cello" in answer.lower()
     assert FACT in ollama.shown()
     kept = memory.timeline(session="friday")
-    assert [(mention.role, mention.content) for mention in kept] == [("user", QUESTION), ("assistant", answer)]
+    assert [(mention.role, mention.content) for mention in kept] == [
+        ("user", QUESTION),
+        ("assistant", answer),
+    ]
 
 
 def test_a_chat_engine_streams_and_remembers(make: Make, ollama: Server) -> None:
@@ -61,7 +68,10 @@ def test_a_chat_engine_streams_and_remembers(make: Make, ollama: Server) -> None
     assert ollama.chats[-1]["stream"]
     assert FACT in ollama.shown()
     kept = memory.timeline(session="friday")
-    assert [(mention.role, mention.content) for mention in kept] == [("user", QUESTION), ("assistant", answer)]
+    assert [(mention.role, mention.content) for mention in kept] == [
+        ("user", QUESTION),
+        ("assistant", answer),
+    ]
 
 
 def test_an_agent_uses_a_tool_and_all_of_it_is_kept(make: Make, ollama: Server) -> None:

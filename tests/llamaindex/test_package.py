@@ -32,8 +32,12 @@ def test_importing_the_package_imports_nothing_of_llama_index() -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-def test_a_missing_extra_is_named_with_the_command_that_brings_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [name for name in sys.modules if name.startswith(("llama_index", "htm_llamaindex."))]:
+def test_a_missing_extra_is_named_with_the_command_that_brings_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in [
+        name for name in sys.modules if name.startswith(("llama_index", "htm_llamaindex."))
+    ]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "llama_index", None)
     with pytest.raises(ImportError, match=r"pip install 'htm-memory\[llamaindex\]'"):
@@ -69,7 +73,11 @@ def test_it_is_made_as_is_promised(name: str) -> None:
     made = getattr(htm_llamaindex, of)
     found = inspect.signature(getattr(made, verb) if verb else made.__init__).parameters
     assert SIGNATURES[name].items() <= {each.name: each.default for each in found.values()}.items()
-    by_place = [each.name for each in found.values() if each.kind is each.POSITIONAL_OR_KEYWORD and each.name != "self"]
+    by_place = [
+        each.name
+        for each in found.values()
+        if each.kind is each.POSITIONAL_OR_KEYWORD and each.name != "self"
+    ]
     assert by_place[: len(BY_PLACE[name])] == BY_PLACE[name]
     assert len(by_place) == len(BY_PLACE[name]) or verb
 

@@ -61,13 +61,22 @@ def test_the_model_is_shown_the_evidence_as_data_and_the_answer_carries_where_it
     palace.identify("I am Atlas.\n\nI never guess.")
     placed = palace.file(FACT, **PLACE)
     chat, model = opened(palace, enforce=enforce), Scripted("In May [1].")
-    assert SimpleChatEngine.from_defaults(llm=model.llm, memory=chat).chat(QUESTION).response == "In May [1]."
+    assert (
+        SimpleChatEngine.from_defaults(llm=model.llm, memory=chat).chat(QUESTION).response
+        == "In May [1]."
+    )
     (question,) = model.requests[0]
     assert question.blocks[-1] == TextBlock(text=QUESTION)
     evidence = evidence_in(model.requests[0])
     assert WARNING in (evidence.content or "")
-    assert (model.last.count(FACT), model.last.count("I never guess.")) == (2, 1)  # evidence, and new since last time
-    for where in (evidence.additional_kwargs["htm_grounding"], chat.memory.timeline()[-1].metadata["htm_grounding"]):
+    assert (model.last.count(FACT), model.last.count("I never guess.")) == (
+        2,
+        1,
+    )  # evidence, and new since last time
+    for where in (
+        evidence.additional_kwargs["htm_grounding"],
+        chat.memory.timeline()[-1].metadata["htm_grounding"],
+    ):
         assert (where["verdict"], where["stopped"]) == ("grounded", "L1")
         assert where["evidence"][0]["id"] == placed.id
         assert FACT not in str(where)
@@ -89,7 +98,9 @@ def test_nothing_that_the_palace_keeps_stands_beside_its_word(palace: Palace, as
     mine.wake_up()
     mine.memory.of(session="before").remember("On holiday I read about our heron.", role="user")
     messages = opened(palace).get(ask)
-    blocks = [block for message in messages for block in message.blocks if isinstance(block, TextBlock)]
+    blocks = [
+        block for message in messages for block in message.blocks if isinstance(block, TextBlock)
+    ]
     others = [block.text for block in blocks if not block.text.startswith("<memory_palace")]
     assert (FACT in (evidence_in(messages).content or "")) == (ask == QUESTION)
     assert not any(fact in other for other in others for fact in (FACT, "blue", "otter"))
@@ -100,7 +111,9 @@ def test_a_question_is_consulted_once_however_often_an_agent_asks(palace: Palace
     palace.file(FACT, **PLACE)
     chat = opened(palace)
     model = Scripted(calls("look_palace"), "In May [1].", "Waves.")
-    agent = FunctionAgent(tools=HTMPalaceToolSpec(palace.of(user="ann")).to_tool_list(), llm=model.llm)
+    agent = FunctionAgent(
+        tools=HTMPalaceToolSpec(palace.of(user="ann")).to_tool_list(), llm=model.llm
+    )
 
     async def ask(question: str) -> str:
         return str(await agent.run(user_msg=question, memory=chat))
@@ -114,19 +127,28 @@ def test_a_question_is_consulted_once_however_often_an_agent_asks(palace: Palace
     assert chat.memory.timeline()[-1].metadata["htm_grounding"]["verdict"] == "free"
 
 
-def test_an_answer_to_something_else_does_not_carry_the_grounding_of_the_question_before(palace: Palace) -> None:
+def test_an_answer_to_something_else_does_not_carry_the_grounding_of_the_question_before(
+    palace: Palace,
+) -> None:
     palace.file(FACT, **PLACE)
     chat = opened(palace)
     chat.put(said(QUESTION, "user"))
     chat.get()
     chat.put_messages([said("In May."), said("Thanks.", "user"), said("With pleasure.")])
-    kept = [mention.metadata.get("htm_grounding") is not None for mention in chat.memory.timeline(session="s1")]
+    kept = [
+        mention.metadata.get("htm_grounding") is not None
+        for mention in chat.memory.timeline(session="s1")
+    ]
     assert kept == [False, True, False, False]
     assert chat.grounding is None
 
 
-def test_a_miss_is_to_be_answered_honestly_and_when_strict_nothing_else_passes_for_evidence(palace: Palace) -> None:
-    palace.memory.of(user="ann", session="earlier").remember("Our heron project is said to ship in November.")
+def test_a_miss_is_to_be_answered_honestly_and_when_strict_nothing_else_passes_for_evidence(
+    palace: Palace,
+) -> None:
+    palace.memory.of(user="ann", session="earlier").remember(
+        "Our heron project is said to ship in November."
+    )
     shown = {}
     for enforce in ("strict", "advise"):
         chat = opened(palace, f"of-{enforce}", enforce=enforce)
@@ -139,7 +161,9 @@ def test_a_miss_is_to_be_answered_honestly_and_when_strict_nothing_else_passes_f
 
 
 @pytest.mark.parametrize("enforce", ["strict", "advise"])
-def test_a_layer_that_fails_raises_when_strict_and_is_said_when_not(palace: Palace, enforce: str) -> None:
+def test_a_layer_that_fails_raises_when_strict_and_is_said_when_not(
+    palace: Palace, enforce: str
+) -> None:
     def broken(uri: str) -> str:
         raise ConnectionError("tracker is down")
 
@@ -156,7 +180,9 @@ def test_a_layer_that_fails_raises_when_strict_and_is_said_when_not(palace: Pala
         assert (where["verdict"], where["layers"]["L3"]) == ("failed", "failed")
 
 
-def test_a_session_begins_with_what_the_palace_wakes_up_to_and_only_begins_with_it(palace: Palace) -> None:
+def test_a_session_begins_with_what_the_palace_wakes_up_to_and_only_begins_with_it(
+    palace: Palace,
+) -> None:
     palace.identify("I am Atlas.\n\nI never guess.")
     palace.of(user="ann").file("Ann has a dog.", room="people", drawer="ann")
     chat = opened(palace)
@@ -172,7 +198,9 @@ def test_a_session_begins_with_what_the_palace_wakes_up_to_and_only_begins_with_
     assert "I am Atlas." in (evidence_in(chat.get()).content or "")
 
 
-def test_without_anything_to_say_and_without_a_palace_nothing_is_added(palace: Palace, memory: Memory) -> None:
+def test_without_anything_to_say_and_without_a_palace_nothing_is_added(
+    palace: Palace, memory: Memory
+) -> None:
     bare = HTMMemory.from_defaults("s1", memory=memory)
     assert (bare.palace, bare.grounding) == (None, None)
     for chat in (bare, opened(palace)):
@@ -180,13 +208,17 @@ def test_without_anything_to_say_and_without_a_palace_nothing_is_added(palace: P
         assert [message.content for message in chat.get()] == ["Write a poem about the sea."]
 
 
-def test_all_of_it_stays_within_the_limit_and_evidence_is_not_recalled_as_well(palace: Palace) -> None:
+def test_all_of_it_stays_within_the_limit_and_evidence_is_not_recalled_as_well(
+    palace: Palace,
+) -> None:
     palace.identify("I am Atlas.")
     for at in range(5):
         palace.file(f"Part {at}. {f'{FACT} ' * 25}", **PLACE)
     chat = opened(palace, token_limit=700)
     for at in range(30):
-        chat.put_messages([said(f"Question {at} about tariffs?", "user"), said(f"Answer {at}: about ships.")])
+        chat.put_messages(
+            [said(f"Question {at} about tariffs?", "user"), said(f"Answer {at}: about ships.")]
+        )
     chat.put(said(QUESTION, "user"))
     messages = chat.get()
     assert sum(words(message.content or "") for message in messages) <= 700
@@ -197,7 +229,9 @@ def test_all_of_it_stays_within_the_limit_and_evidence_is_not_recalled_as_well(p
 
     palace.file("The harbour crane is blue.", **PLACE)
     chat.put(said("What colour is our harbour crane?", "user"))
-    assert "".join(message.content or "" for message in chat.get()).count("harbour crane is blue") == 1
+    assert (
+        "".join(message.content or "" for message in chat.get()).count("harbour crane is blue") == 1
+    )
 
 
 def test_who_the_robot_is_loses_its_middle_when_it_is_longer_than_the_limit(palace: Palace) -> None:
@@ -221,7 +255,9 @@ def test_evidence_can_neither_end_its_block_nor_pass_for_other_evidence(palace: 
     chat = opened(palace)
     text = evidence_in(chat.get(QUESTION)).content or ""
     assert text.startswith("<memory_palace-")
-    assert [line.partition("-")[0] for line in text.splitlines() if "</" in line][-1] == "</memory_palace"
+    assert [line.partition("-")[0] for line in text.splitlines() if "</" in line][
+        -1
+    ] == "</memory_palace"
     assert text.count("</memory_palace") == 1
     assert not re.search(r"^\[2\]", text, re.MULTILINE)
 
@@ -234,7 +270,9 @@ def test_what_the_palace_said_is_never_kept_as_said(palace: Palace) -> None:
     assert [message.content for message in chat.get_all()] == [QUESTION]
 
 
-def test_another_users_palace_is_not_consulted_nor_one_of_a_session_where_nobody_is_known(palace: Palace) -> None:
+def test_another_users_palace_is_not_consulted_nor_one_of_a_session_where_nobody_is_known(
+    palace: Palace,
+) -> None:
     palace.of(user="bob").file(FACT, **PLACE)
     assert MISS in (evidence_in(opened(palace).get(QUESTION)).content or "")
     alone = HTMMemory.from_defaults("alone", palace=palace)
@@ -252,13 +290,17 @@ def test_a_copy_that_was_serialised_still_consults_as_strictly(palace: Palace) -
     assert (again.enforce, again.palace_handle) == ("strict", chat.palace_handle)
     question = "What is the status of issue 42?"
     assert "Issue 42 is open." in (evidence_in(again.get(question)).content or "")
-    elsewhere = HTMMemory.from_dict({**chat.to_dict(), "palace_handle": "palace-of-another-process"})
+    elsewhere = HTMMemory.from_dict(
+        {**chat.to_dict(), "palace_handle": "palace-of-another-process"}
+    )
     with pytest.raises(Ungrounded, match="no fetcher in this process"):
         elsewhere.get(question)
 
 
 @pytest.mark.parametrize("enforce", ["strict", "advise"])
-def test_a_reader_may_take_longer_than_a_turn_waits_for_memory(palace: Palace, enforce: str) -> None:
+def test_a_reader_may_take_longer_than_a_turn_waits_for_memory(
+    palace: Palace, enforce: str
+) -> None:
     """A small model on a laptop reads for ten seconds: that says nothing of the database, and no recall is left out for it."""
 
     reading = Palace(palace.memory, reader=slow_reader)
@@ -275,7 +317,10 @@ def test_a_palace_is_consulted_without_its_embedder_and_a_miss_is_then_not_certa
     embedder.down = True
     with pytest.raises(Ungrounded):
         opened(palace, enforce="strict").get(QUESTION)
-    assert evidence_in(opened(palace).get(QUESTION)).additional_kwargs["htm_grounding"]["verdict"] == "failed"
+    assert (
+        evidence_in(opened(palace).get(QUESTION)).additional_kwargs["htm_grounding"]["verdict"]
+        == "failed"
+    )
 
 
 def test_what_cannot_be_meant_is_refused(palace: Palace, make: Callable[..., Memory]) -> None:
@@ -307,13 +352,19 @@ def test_a_note_becomes_a_filed_fact_by_promotion_only(palace: Palace) -> None:
     assert "Filed in projects/heron" in str(own["promote_to_palace"](**done))
     assert "known already" in str(own["promote_to_palace"](**done))
     other = done | {"summary": "The heron project ships in June."}
-    assert re.search(rf"it contradicts: <palace-[a-z]+>{FACT}", str(own["promote_to_palace"](**other)))
+    assert re.search(
+        rf"it contradicts: <palace-[a-z]+>{FACT}", str(own["promote_to_palace"](**other))
+    )
     assert str(own["look_palace"](room="nowhere")) == "Nothing is there."
 
 
-def test_a_model_reads_what_each_tool_and_argument_is_for_and_never_names_a_user(palace: Palace) -> None:
+def test_a_model_reads_what_each_tool_and_argument_is_for_and_never_names_a_user(
+    palace: Palace,
+) -> None:
     found = tools(palace.of(user="ann"))
-    arguments = {name: tool.metadata.get_parameters_dict()["properties"] for name, tool in found.items()}
+    arguments = {
+        name: tool.metadata.get_parameters_dict()["properties"] for name, tool in found.items()
+    }
     assert {name: list(each) for name, each in arguments.items()} == {
         "note": ["content"],
         "promote_to_palace": ["note_id", "room", "drawer", "reason", "summary"],
@@ -324,16 +375,30 @@ def test_a_model_reads_what_each_tool_and_argument_is_for_and_never_names_a_user
     assert found["look_palace"].metadata.description.startswith("Look at what is filed")
 
 
-def test_awaited_tools_do_the_same_and_what_a_model_gives_wrong_is_explained_to_it(palace: Palace) -> None:
+def test_awaited_tools_do_the_same_and_what_a_model_gives_wrong_is_explained_to_it(
+    palace: Palace,
+) -> None:
     own = tools(palace.of(user="ann", session="s1"))
 
     async def use() -> list[str]:
         noted = str(await own["note"].acall(content="Something."))
-        raw = PLACE | {"note_id": noted.split()[1].strip("[]."), "reason": "Seen.", "summary": '{"a": 1}'}
+        raw = PLACE | {
+            "note_id": noted.split()[1].strip("[]."),
+            "reason": "Seen.",
+            "summary": '{"a": 1}',
+        }
         return [
             str(await own["promote_to_palace"].acall(**raw)),
-            str(await own["file_in_palace"].acall(content="x", room="../etc", drawer="d", reason="r")),
-            str(await own["file_in_palace"].acall(content=f"{FACT}\n[1] (note) More.", reason="Asked for.", **PLACE)),
+            str(
+                await own["file_in_palace"].acall(
+                    content="x", room="../etc", drawer="d", reason="r"
+                )
+            ),
+            str(
+                await own["file_in_palace"].acall(
+                    content=f"{FACT}\n[1] (note) More.", reason="Asked for.", **PLACE
+                )
+            ),
             str(await own["look_palace"].acall(room="projects")),
         ]
 
@@ -345,7 +410,9 @@ def test_awaited_tools_do_the_same_and_what_a_model_gives_wrong_is_explained_to_
 
 
 def test_tools_touch_the_palace_of_their_user_or_of_their_session_alone(palace: Palace) -> None:
-    tools(palace.of(user="ann"))["file_in_palace"](content="Ann has a dog.", room="people", drawer="ann", reason="r")
+    tools(palace.of(user="ann"))["file_in_palace"](
+        content="Ann has a dog.", room="people", drawer="ann", reason="r"
+    )
     tools(palace.of(session="s1"))["file_in_palace"](
         content="Somebody has a cat.", room="people", drawer="x", reason="r"
     )
@@ -385,7 +452,9 @@ def test_what_fits_is_within_the_budget_or_as_short_as_it_may_be_and_keeps_the_b
     whole = Consulted(grounding_of(contents), woken)
     cut = whole.within(budget, count=len)
     kept = cut.grounding.evidence
-    assert len(cut.text) <= budget or (cut.woken == "" and all(len(each.content) <= 201 for each in kept[:1]))
+    assert len(cut.text) <= budget or (
+        cut.woken == "" and all(len(each.content) <= 201 for each in kept[:1])
+    )
     assert "I am Atlas." in cut.text
     assert len(kept) >= min(1, len(contents))
     assert [each.id for each in kept] == [str(n) for n in range(len(kept))]

@@ -21,7 +21,17 @@ from llama_index.core.vector_stores.types import (
 from htm_core import InvalidInput, Memory
 from htm_llamaindex import HTMVectorStore
 
-EVIL = ["x' OR '1'='1", "x'); drop table htm.documents; --", "x' UNION SELECT 1 --", "%", "_", "it's", '"', "$1", "\\"]
+EVIL = [
+    "x' OR '1'='1",
+    "x'); drop table htm.documents; --",
+    "x' UNION SELECT 1 --",
+    "%",
+    "_",
+    "it's",
+    '"',
+    "$1",
+    "\\",
+]
 
 
 @pytest.fixture
@@ -29,13 +39,20 @@ def store(memory: Memory) -> HTMVectorStore:
     return HTMVectorStore(collection="peers", memory=memory)
 
 
-def node(id: str, text: str = "text", vector: tuple[float, float] = (1.0, 0.0), **metadata: object) -> TextNode:
+def node(
+    id: str, text: str = "text", vector: tuple[float, float] = (1.0, 0.0), **metadata: object
+) -> TextNode:
     return TextNode(id_=id, text=text, metadata=metadata, embedding=list(vector))
 
 
 def filtered(store: HTMVectorStore, key: str, operator: FilterOperator, value: object) -> list[str]:
     filters = MetadataFilters(filters=[MetadataFilter(key=key, operator=operator, value=value)])  # type: ignore[arg-type]
-    found = store.query(VectorStoreQuery(query_embedding=[1.0, 0.0], similarity_top_k=50, filters=filters)).ids or []
+    found = (
+        store.query(
+            VectorStoreQuery(query_embedding=[1.0, 0.0], similarity_top_k=50, filters=filters)
+        ).ids
+        or []
+    )
     assert sorted(found) == sorted(each.node_id for each in store.get_nodes(filters=filters))
     return sorted(found)
 
@@ -66,7 +83,9 @@ def test_a_filters_value_and_key_are_data_and_never_sql(store: HTMVectorStore, e
 def test_a_query_with_quotes_is_words_and_never_sql(store: HTMVectorStore) -> None:
     store.add([node("a", "the harbour"), node("b", "the ferry")])
     query = "it's ' OR 1=1 -- harbour & | ! :* <->"
-    found = store.query(VectorStoreQuery(query_str=query, mode=VectorStoreQueryMode.TEXT_SEARCH, similarity_top_k=5))
+    found = store.query(
+        VectorStoreQuery(query_str=query, mode=VectorStoreQueryMode.TEXT_SEARCH, similarity_top_k=5)
+    )
     assert found.ids == ["a"]
 
 
@@ -74,7 +93,9 @@ def test_a_node_added_again_is_one_node(store: HTMVectorStore) -> None:
     for text in ("first", "second"):
         store.add([node("a", text)])
     assert [each.get_content() for each in store.get_nodes()] == ["second"]
-    assert store.query(VectorStoreQuery(query_embedding=[1.0, 0.0], similarity_top_k=9)).ids == ["a"]
+    assert store.query(VectorStoreQuery(query_embedding=[1.0, 0.0], similarity_top_k=9)).ids == [
+        "a"
+    ]
 
 
 def test_hybrid_is_one_ranking_of_both_arms(store: HTMVectorStore) -> None:
@@ -86,7 +107,10 @@ def test_hybrid_is_one_ranking_of_both_arms(store: HTMVectorStore) -> None:
         ]
     )
     query = VectorStoreQuery(
-        query_embedding=[1.0, 0.0], query_str="zebra", mode=VectorStoreQueryMode.HYBRID, similarity_top_k=3
+        query_embedding=[1.0, 0.0],
+        query_str="zebra",
+        mode=VectorStoreQueryMode.HYBRID,
+        similarity_top_k=3,
     )
     found = store.query(query)
     assert found.ids is not None
@@ -103,7 +127,12 @@ def test_ids_of_nodes_and_of_documents_are_honoured(store: HTMVectorStore) -> No
     parts[1].relationships[NodeRelationship.SOURCE] = RelatedNodeInfo(node_id="book")
     store.add(parts)
     for given, wanted in (({"node_ids": ["a"]}, ["a"]), ({"doc_ids": ["book"]}, ["b"])):
-        assert store.query(VectorStoreQuery(query_embedding=[1.0, 0.0], similarity_top_k=9, **given)).ids == wanted  # type: ignore[arg-type]
+        assert (
+            store.query(
+                VectorStoreQuery(query_embedding=[1.0, 0.0], similarity_top_k=9, **given)
+            ).ids
+            == wanted
+        )  # type: ignore[arg-type]
 
 
 def test_a_second_event_loop_is_as_good_as_the_first(store: HTMVectorStore) -> None:
@@ -118,7 +147,8 @@ def test_a_second_event_loop_is_as_good_as_the_first(store: HTMVectorStore) -> N
 def test_a_password_is_in_no_form_of_the_store() -> None:
     store = HTMVectorStore(url="postgresql://ada:s3cret@db.example/htm")
     assert all(
-        "s3cret" not in form for form in (str(store.to_dict()), store.to_json(), repr(store), str(store.model_dump()))
+        "s3cret" not in form
+        for form in (str(store.to_dict()), store.to_json(), repr(store), str(store.model_dump()))
     )
 
 
@@ -129,8 +159,18 @@ def test_a_text_of_digits_stays_a_text(store: HTMVectorStore) -> None:
     assert filtered(store, "v", FilterOperator.IN, ["007", "7"]) == ["text"]
 
 
-def test_comparing_with_a_value_of_another_type_is_false_and_no_error(store: HTMVectorStore) -> None:
-    store.add([node("word", v="many"), node("nine", v=9), node("ten", v=10), node("list", v=[11]), node("missing")])
+def test_comparing_with_a_value_of_another_type_is_false_and_no_error(
+    store: HTMVectorStore,
+) -> None:
+    store.add(
+        [
+            node("word", v="many"),
+            node("nine", v=9),
+            node("ten", v=10),
+            node("list", v=[11]),
+            node("missing"),
+        ]
+    )
     assert filtered(store, "v", FilterOperator.GTE, 9) == ["nine", "ten"]
     assert filtered(store, "v", FilterOperator.LT, 10) == ["nine"]
     assert filtered(store, "v", FilterOperator.GT, "a") == ["word"]
@@ -153,9 +193,17 @@ def test_none_of_a_list_holds_for_a_missing_key(store: HTMVectorStore) -> None:
 def test_a_filter_that_leaves_few_of_many_finds_all_of_these(store: HTMVectorStore) -> None:
     store.add([node(f"n{at}", vector=(1.0, at / 500)) for at in range(500)])
     store.add([node(f"far{at}", vector=(-1.0, 0.1), v="far") for at in range(5)])
-    for mode in (VectorStoreQueryMode.DEFAULT, VectorStoreQueryMode.HYBRID, VectorStoreQueryMode.MMR):
+    for mode in (
+        VectorStoreQueryMode.DEFAULT,
+        VectorStoreQueryMode.HYBRID,
+        VectorStoreQueryMode.MMR,
+    ):
         filters = MetadataFilters(filters=[MetadataFilter(key="v", value="far")])
         query = VectorStoreQuery(
-            query_embedding=[1.0, 0.0], query_str="text", similarity_top_k=10, filters=filters, mode=mode
+            query_embedding=[1.0, 0.0],
+            query_str="text",
+            similarity_top_k=10,
+            filters=filters,
+            mode=mode,
         )
         assert len(store.query(query).ids or []) == 5

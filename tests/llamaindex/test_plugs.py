@@ -29,7 +29,11 @@ class LikesSoup(BaseNodePostprocessor):
     ) -> list[NodeWithScore]:
         assert query_bundle is not None
         assert query_bundle.query_str == ASKED
-        return [NodeWithScore(node=each.node, score=1.0) for each in nodes if "soup" in each.node.get_content()]
+        return [
+            NodeWithScore(node=each.node, score=1.0)
+            for each in nodes
+            if "soup" in each.node.get_content()
+        ]
 
 
 def told(memory: Memory) -> None:
@@ -49,7 +53,9 @@ def test_a_postprocessor_decides_who_is_first_and_no_hit_is_lost(make: Make) -> 
 
 
 @pytest.mark.parametrize("cutoff", [0.0, 1.0])
-def test_a_postprocessor_that_goes_by_scores_gets_those_of_the_search(make: Make, cutoff: float) -> None:
+def test_a_postprocessor_that_goes_by_scores_gets_those_of_the_search(
+    make: Make, cutoff: float
+) -> None:
     postprocessor: Any = SimilarityPostprocessor(similarity_cutoff=cutoff)
     with make() as plain:
         told(plain)
@@ -60,7 +66,9 @@ def test_a_postprocessor_that_goes_by_scores_gets_those_of_the_search(make: Make
     assert [hit.content for hit in found] == expected
 
 
-def test_what_a_postprocessor_puts_first_stands_first_in_the_messages_for_the_model(make: Make) -> None:
+def test_what_a_postprocessor_puts_first_stands_first_in_the_messages_for_the_model(
+    make: Make,
+) -> None:
     with make(user="ann", reranker=LikesSoup()) as memory:
         told(memory)
         chat = HTMMemory.from_defaults(session_id="s1", memory=memory, token_limit=1_000)

@@ -19,7 +19,12 @@ from tests.llamaindex.models import Scripted
 @pytest.fixture
 def filled(memory: Memory) -> Memory:
     memory.remember(
-        "The user prefers dark mode.", session="s1", role="user", name="Ada", tags=["ui"], metadata={"app": 1}
+        "The user prefers dark mode.",
+        session="s1",
+        role="user",
+        name="Ada",
+        tags=["ui"],
+        metadata={"app": 1},
     )
     memory.remember("The harbour opens at six.", session="s1", role="assistant")
     assert memory.flush()
@@ -42,9 +47,13 @@ def test_it_is_awaitable_in_one_event_loop_after_the_other(filled: Memory) -> No
     assert [each.node_id for each in first] == [each.node_id for each in second]
 
 
-def test_a_query_engine_over_memories_answers_without_showing_the_model_our_bookkeeping(filled: Memory) -> None:
+def test_a_query_engine_over_memories_answers_without_showing_the_model_our_bookkeeping(
+    filled: Memory,
+) -> None:
     model = Scripted("Dark.")
-    answer = RetrieverQueryEngine.from_args(HTMRetriever(filled), llm=model.llm).query("dark mode or light mode?")
+    answer = RetrieverQueryEngine.from_args(HTMRetriever(filled), llm=model.llm).query(
+        "dark mode or light mode?"
+    )
     assert str(answer) == "Dark."
     assert "The user prefers dark mode." in model.last
     assert "text_rank" not in model.last

@@ -47,7 +47,9 @@ def test_users_recall_both_of_their_sessions_and_without_a_user_only_the_session
     opened: Opened, ask: Way, memory: Memory
 ) -> None:
     for user, _, session in talks():
-        engine = SimpleChatEngine.from_defaults(llm=Scripted().llm, memory=opened(memory, session, user))
+        engine = SimpleChatEngine.from_defaults(
+            llm=Scripted().llm, memory=opened(memory, session, user)
+        )
         ask(engine, f"The code of door {session} is {session}-code.")
     assert memory.flush()
     for user, number, session in talks():
@@ -63,7 +65,11 @@ def test_one_session_name_of_two_users_and_of_nobody_is_three_conversations(memo
     chats = [ours(memory, "s", user) for user in USERS]
     for at, chat in enumerate(chats):
         chat.put(Scripted(f"line {at}").script[0])
-    assert [[message.content for message in chat.get_all()] for chat in chats] == [["line 0"], ["line 1"], ["line 2"]]
+    assert [[message.content for message in chat.get_all()] for chat in chats] == [
+        ["line 0"],
+        ["line 1"],
+        ["line 2"],
+    ]
     assert [mention.content for mention in memory.timeline(session="s")] == ["line 2"]
     assert memory.of(user="ada").timeline(session="s")[0].content == "line 0"
 
@@ -81,7 +87,9 @@ def test_a_user_that_is_none_or_named_like_a_session_is_refused(memory: Memory, 
         HTMMemory.from_dict({"session_id": "s2", "user": name})
 
 
-def test_a_memory_of_a_session_without_a_user_serves_that_session_and_no_other(memory: Memory) -> None:
+def test_a_memory_of_a_session_without_a_user_serves_that_session_and_no_other(
+    memory: Memory,
+) -> None:
     strange = memory.of(user=anonymous("s1"), session="s1")
     strange.remember("The unnamed's code is 4711.")
     assert memory_for(strange, user=None, session="s1").user == anonymous("s1")

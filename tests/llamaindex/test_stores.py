@@ -25,7 +25,13 @@ from llama_index.core import (
 )
 from llama_index.core.ingestion import DocstoreStrategy, IngestionCache, IngestionPipeline
 from llama_index.core.node_parser import SentenceSplitter
-from llama_index.core.schema import BaseNode, NodeRelationship, RelatedNodeInfo, TextNode, TransformComponent
+from llama_index.core.schema import (
+    BaseNode,
+    NodeRelationship,
+    RelatedNodeInfo,
+    TextNode,
+    TransformComponent,
+)
 from llama_index.core.storage.docstore import BaseDocumentStore, SimpleDocumentStore
 
 from htm_core import InvalidInput, Memory, Redactor
@@ -45,7 +51,10 @@ class Shout(TransformComponent):
 
     def __call__(self, nodes: Any, **_: Any) -> Any:
         calls.append(len(nodes))
-        return [TextNode(text=node.get_content().upper(), relationships=node.relationships) for node in nodes]
+        return [
+            TextNode(text=node.get_content().upper(), relationships=node.relationships)
+            for node in nodes
+        ]
 
 
 calls: list[int] = []
@@ -62,17 +71,27 @@ def kv(memory: Memory) -> HTMKVStore:
 
 
 def books(**changed: str) -> list[Document]:
-    return [Document(text=text, doc_id=id, metadata={"id": id}) for id, text in (BOOKS | changed).items()]
+    return [
+        Document(text=text, doc_id=id, metadata={"id": id})
+        for id, text in (BOOKS | changed).items()
+    ]
 
 
 def part(document: str, id: str, text: str = "text", **metadata: Any) -> TextNode:
     source = RelatedNodeInfo(node_id=document, metadata=metadata)
-    return TextNode(id_=id, text=text, metadata=metadata, relationships={NodeRelationship.SOURCE: source})
+    return TextNode(
+        id_=id, text=text, metadata=metadata, relationships={NodeRelationship.SOURCE: source}
+    )
 
 
-def pipeline(memory: Memory, strategy: DocstoreStrategy, *, vectors: bool = True) -> IngestionPipeline:
+def pipeline(
+    memory: Memory, strategy: DocstoreStrategy, *, vectors: bool = True
+) -> IngestionPipeline:
     return IngestionPipeline(
-        transformations=[SentenceSplitter(chunk_size=64, chunk_overlap=0), MockEmbedding(embed_dim=8)],
+        transformations=[
+            SentenceSplitter(chunk_size=64, chunk_overlap=0),
+            MockEmbedding(embed_dim=8),
+        ],
         docstore=HTMDocumentStore(memory=memory),
         vector_store=HTMVectorStore(memory=memory) if vectors else None,
         cache=IngestionCache(cache=HTMKVStore(memory=memory)),
@@ -82,7 +101,10 @@ def pipeline(memory: Memory, strategy: DocstoreStrategy, *, vectors: bool = True
 
 def texts(memory: Memory) -> dict[str, str]:
     """The texts in the vector store, by the document that they are a part of."""
-    return {str(node.ref_doc_id): node.get_content() for node in HTMVectorStore(memory=memory).get_nodes()}
+    return {
+        str(node.ref_doc_id): node.get_content()
+        for node in HTMVectorStore(memory=memory).get_nodes()
+    }
 
 
 # -- the document store -----------------------------------------------------------------------------------------------
@@ -100,7 +122,9 @@ def seen(store: BaseDocumentStore) -> dict[str, Any]:
 
 
 STEPS: list[Callable[[BaseDocumentStore], Any]] = [
-    lambda store: store.add_documents([Document(text="all of a", doc_id="a"), Document(text="all of b", doc_id="b")]),
+    lambda store: store.add_documents(
+        [Document(text="all of a", doc_id="a"), Document(text="all of b", doc_id="b")]
+    ),
     lambda store: store.add_documents(
         [part("a", "a1", "one", year=1), part("a", "a2", "two", year=1), part("b", "b1")]
     ),
@@ -115,7 +139,9 @@ STEPS: list[Callable[[BaseDocumentStore], Any]] = [
 ]
 
 
-def test_after_each_step_the_store_has_what_llamaindex_own_store_has(store: HTMDocumentStore) -> None:
+def test_after_each_step_the_store_has_what_llamaindex_own_store_has(
+    store: HTMDocumentStore,
+) -> None:
     theirs = SimpleDocumentStore()
     for number, step in enumerate(STEPS):
         step(theirs)
@@ -149,7 +175,12 @@ def test_awaited_it_does_the_same(store: HTMDocumentStore) -> None:
 
 
 def test_nodes_come_back_as_they_were(store: HTMDocumentStore) -> None:
-    odd = {"seen": datetime(2026, 5, 1, tzinfo=UTC), "n": 1e16, "nested": [{"a": None}], "nul": "a\0b"}
+    odd = {
+        "seen": datetime(2026, 5, 1, tzinfo=UTC),
+        "n": 1e16,
+        "nested": [{"a": None}],
+        "nul": "a\0b",
+    }
     nodes: list[BaseNode] = [
         TextNode(id_="ü\n/'\"", text="one\0two \ud83d", metadata=odd, embedding=[0.1, -0.2]),
         Document(doc_id="doc", text="whole", metadata={"a": (1, 2)}),
@@ -183,7 +214,12 @@ def test_what_is_not_there_is_an_error_that_names_it(store: HTMDocumentStore) ->
 def test_two_who_add_nodes_of_one_document_at_once_keep_each_others(make: Make) -> None:
     stores = [HTMDocumentStore(memory=make()) for _ in range(2)]
     with ThreadPoolExecutor(2) as threads:
-        list(threads.map(lambda n: [stores[n].add_documents([part("a", f"{n}-{m}")]) for m in range(20)], range(2)))
+        list(
+            threads.map(
+                lambda n: [stores[n].add_documents([part("a", f"{n}-{m}")]) for m in range(20)],
+                range(2),
+            )
+        )
     info = stores[0].get_ref_doc_info("a")
     assert info is not None
     assert len(info.node_ids) == 40
@@ -201,18 +237,26 @@ def test_a_node_is_no_memory(store: HTMDocumentStore, memory: Memory) -> None:
 
 def test_stores_of_other_names_and_tenants_are_apart(store: HTMDocumentStore, make: Make) -> None:
     store.add_documents([part("a", "a1")])
-    for other in (HTMDocumentStore(memory=make(), namespace="other"), HTMDocumentStore(memory=make(tenant="t-other"))):
+    for other in (
+        HTMDocumentStore(memory=make(), namespace="other"),
+        HTMDocumentStore(memory=make(tenant="t-other")),
+    ):
         assert other.docs == {}
         assert other.get_all_document_hashes() == {}
 
 
 def test_a_redactor_reads_nodes_before_they_are_stored(make: Make) -> None:
     store = HTMDocumentStore(memory=make(redactor=Redactor()))
-    store.add_documents([TextNode(id_="a", text="Write to ann@example.org. " + "Or not. " * 200_000)])
+    store.add_documents(
+        [TextNode(id_="a", text="Write to ann@example.org. " + "Or not. " * 200_000)]
+    )
     found = store.get_nodes(["a"])[0].get_content()
     assert "ann@example.org" not in found
     assert found.startswith("Write to [redacted:email]")
-    source, node = "ee9756de-8ab8-4923-b154-c3799eb5be7e", "70384a09-07db-4ed8-be44-a918eb4107d0"  # IBANs by chance
+    source, node = (
+        "ee9756de-8ab8-4923-b154-c3799eb5be7e",
+        "70384a09-07db-4ed8-be44-a918eb4107d0",
+    )  # IBANs by chance
     store.add_documents([part(source, node)])
     assert store.get_nodes([node])[0].ref_doc_id == source
 
@@ -272,7 +316,9 @@ def test_a_long_value_is_kept_in_parts_that_come_and_go_together(
         kv.put("a", long)
 
 
-def test_a_reader_of_a_long_value_never_sees_half_of_it(kv: HTMKVStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reader_of_a_long_value_never_sees_half_of_it(
+    kv: HTMKVStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(payloads, "PART_BYTES", 500)
     values = [{"words": [word] * many} for word, many in (("one", 400), ("seven", 700))]
     kv.put("a", values[0])
@@ -300,7 +346,11 @@ def test_a_value_of_several_megabytes_comes_back(kv: HTMKVStore) -> None:
 
 
 def test_a_copy_is_the_same_store_and_a_serialised_one_holds_no_address(memory: Memory) -> None:
-    for made in (HTMKVStore(memory=memory), HTMDocumentStore(memory=memory), HTMIndexStore(memory=memory)):
+    for made in (
+        HTMKVStore(memory=memory),
+        HTMDocumentStore(memory=memory),
+        HTMIndexStore(memory=memory),
+    ):
         assert copy.deepcopy(made) is made
         written = pickle.dumps(made)
         assert b"postgresql" not in written
@@ -321,7 +371,11 @@ def test_a_pipeline_run_again_does_what_its_strategy_says(
 ) -> None:
     def run(documents: list[Document]) -> list[str]:
         made = pipeline(memory, strategy)
-        nodes = asyncio.run(made.arun(documents=documents)) if awaited else made.run(documents=documents)
+        nodes = (
+            asyncio.run(made.arun(documents=documents))
+            if awaited
+            else made.run(documents=documents)
+        )
         return sorted(str(node.ref_doc_id) for node in nodes)
 
     assert run(books()) == ["ferry", "harbour", "museum"]
@@ -338,7 +392,9 @@ def test_a_pipeline_run_again_does_what_its_strategy_says(
         assert len(HTMVectorStore(memory=memory).get_nodes()) == 4
 
 
-def test_without_texts_in_the_document_store_a_pipeline_still_deletes_what_is_gone(memory: Memory) -> None:
+def test_without_texts_in_the_document_store_a_pipeline_still_deletes_what_is_gone(
+    memory: Memory,
+) -> None:
     """LlamaIndex's own stores raise an error here."""
     strategy = DocstoreStrategy.UPSERTS_AND_DELETE
     pipeline(memory, strategy).run(documents=books(), store_doc_text=False)
@@ -350,7 +406,9 @@ def test_without_texts_in_the_document_store_a_pipeline_still_deletes_what_is_go
 def test_a_cache_is_there_for_the_next_pipeline(memory: Memory) -> None:
     calls.clear()
     for _ in range(2):
-        made = IngestionPipeline(transformations=[Shout()], cache=IngestionCache(cache=HTMKVStore(memory=memory)))
+        made = IngestionPipeline(
+            transformations=[Shout()], cache=IngestionCache(cache=HTMKVStore(memory=memory))
+        )
         nodes = made.run(documents=books())
         assert [node.get_content() for node in nodes] == [text.upper() for text in BOOKS.values()]
     assert calls == [3]
@@ -370,13 +428,17 @@ def contexts(memory: Memory) -> StorageContext:
 def test_indexes_are_opened_again_from_one_storage_context(make: Make, tmp_path: Path) -> None:
     model = MockEmbedding(embed_dim=8)
     first = contexts(make())
-    VectorStoreIndex.from_documents(books(), storage_context=first, embed_model=model).set_index_id("vectors")
+    VectorStoreIndex.from_documents(books(), storage_context=first, embed_model=model).set_index_id(
+        "vectors"
+    )
     summary = SummaryIndex.from_documents(books(), storage_context=first)
     summary.set_index_id("summary")
     first.persist(str(tmp_path))  # writes no file that is needed
     again = contexts(make())
     found = load_index_from_storage(again, index_id="summary")
-    assert [node.node.get_content() for node in found.as_retriever().retrieve("ships?")] == list(BOOKS.values())
+    assert [node.node.get_content() for node in found.as_retriever().retrieve("ships?")] == list(
+        BOOKS.values()
+    )
     found.refresh_ref_docs(books(ferry="The ferry leaves at one."))
     assert sorted(found.ref_doc_info) == sorted(BOOKS)
     found.delete_ref_doc("museum", delete_from_docstore=True)
@@ -414,12 +476,19 @@ def test_two_processes_fill_the_same_stores_at_once(memory: Memory, url: str | N
     memory.remember("The server is up.")
     running = [
         subprocess.Popen(
-            [sys.executable, "-c", PROGRAM, memory.tenant, name], env=environment, stderr=subprocess.PIPE, text=True
+            [sys.executable, "-c", PROGRAM, memory.tenant, name],
+            env=environment,
+            stderr=subprocess.PIPE,
+            text=True,
         )
         for name in ("first", "second")
     ]
     for each in running:
         assert each.wait(120) == 0, each.stderr and each.stderr.read()
     assert sorted(HTMDocumentStore(memory=memory).docs) == ["first", "second", "shared"]
-    assert set(HTMDocumentStore(memory=memory).get_all_document_hashes().values()) == {"first", "second", "shared"}
+    assert set(HTMDocumentStore(memory=memory).get_all_document_hashes().values()) == {
+        "first",
+        "second",
+        "shared",
+    }
     assert len(HTMVectorStore(memory=memory).get_nodes()) == 3

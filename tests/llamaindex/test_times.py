@@ -18,15 +18,21 @@ PAST, FUTURE = NOW - timedelta(days=400), NOW + timedelta(days=400)
 
 def filled(memory: Memory) -> None:
     """A code that has ended, one that holds for a while, and one that a page told."""
-    memory.remember("The office door code is 1111.", role="user", valid=Window(start=None, stop=PAST))
-    memory.remember("The office door code is 2222.", role="user", valid=Window(start=PAST, stop=FUTURE))
+    memory.remember(
+        "The office door code is 1111.", role="user", valid=Window(start=None, stop=PAST)
+    )
+    memory.remember(
+        "The office door code is 2222.", role="user", valid=Window(start=PAST, stop=FUTURE)
+    )
     memory.remember("The office door code is 3333.", role="user", source="web")
 
 
 def shown(memory: HTMMemory, **choices: object) -> str:
     """What a model is shown for the question; without the digits of a fence, which may be any."""
     return re.sub(
-        r"memory-[a-z]+", "memory", "\n".join(str(message.content) for message in memory.get(QUESTION, **choices))
+        r"memory-[a-z]+",
+        "memory",
+        "\n".join(str(message.content) for message in memory.get(QUESTION, **choices)),
     )
 
 
@@ -48,14 +54,19 @@ def test_a_call_narrows_by_times_sources_and_trust(make: Make) -> None:
         only = shown(HTMMemory.from_defaults("c", memory=core), sources=["web"])
         assert "3333" in only
         assert "2222" not in only
-        assert "2222" not in shown(HTMMemory.from_defaults("d", memory=core), as_of=PAST.isoformat())
+        assert "2222" not in shown(
+            HTMMemory.from_defaults("d", memory=core), as_of=PAST.isoformat()
+        )
 
 
 def test_a_retriever_takes_the_same_and_says_it_in_the_metadata(make: Make) -> None:
     with make() as memory:
         filled(memory)
         retriever = HTMRetriever(memory, valid_at=NOW, sources=["user", "web"])
-        found = {each.node.get_content()[-5:-1]: each.node.metadata["htm"] for each in retriever.retrieve(QUESTION)}
+        found = {
+            each.node.get_content()[-5:-1]: each.node.metadata["htm"]
+            for each in retriever.retrieve(QUESTION)
+        }
         assert set(found) == {"2222", "3333"}
         assert found["2222"]["holds"].startswith("until ")
         assert (found["3333"]["source"], found["3333"]["trust"]) == ("web", 0)

@@ -28,14 +28,18 @@ def test_a_model_reads_what_each_tool_and_each_argument_is_for(memory: Memory) -
         "remember": ["content", "importance", "tags"],
         "forget": ["memory_id"],
     }
-    assert all(about["description"] for each in arguments.values() for about in each["properties"].values())
+    assert all(
+        about["description"] for each in arguments.values() for about in each["properties"].values()
+    )
     assert found["recall"].metadata.description.startswith("Look up what was said")
     assert "Annotated" not in found["recall"].metadata.description
 
 
 def test_what_is_remembered_is_recalled_and_what_is_forgotten_is_not(memory: Memory) -> None:
     own = tools(memory.of(user="ada"))
-    assert str(own["remember"](content=FACT, importance=8, tags=["boat"])).startswith("Remembered [")
+    assert str(own["remember"](content=FACT, importance=8, tags=["boat"])).startswith(
+        "Remembered ["
+    )
     assert str(own["remember"](content=FACT)).startswith("That was known already [")
     node = memory.of(user="ada").list(tags=["boat"])[0]
     assert node.importance == 8
@@ -45,7 +49,10 @@ def test_what_is_remembered_is_recalled_and_what_is_forgotten_is_not(memory: Mem
     assert line.startswith(f"[{node.id}] (")
     assert line.endswith(FACT)
     assert str(own["forget"](memory_id=f"[{node.id}]")) == f"Forgotten [{node.id}]."
-    assert str(own["recall"](query="What is Ada's boat called?")) == "Nothing is remembered about that."
+    assert (
+        str(own["recall"](query="What is Ada's boat called?"))
+        == "Nothing is remembered about that."
+    )
 
 
 def test_what_is_recalled_comes_with_the_warning_that_it_is_no_instruction(memory: Memory) -> None:
@@ -78,7 +85,16 @@ def test_a_model_can_ask_for_too_much_or_too_little(memory: Memory) -> None:
 def test_no_line_of_a_memory_reads_like_another_memory(memory: Memory) -> None:
     own = tools(memory.of(user="ada"))
     own["remember"](content="Ada's boat\n[4711] is sold.")
-    assert len([line for line in str(own["recall"](query="Ada's boat")).splitlines() if line.startswith("[")]) == 1
+    assert (
+        len(
+            [
+                line
+                for line in str(own["recall"](query="Ada's boat")).splitlines()
+                if line.startswith("[")
+            ]
+        )
+        == 1
+    )
 
 
 def test_a_time_narrows_what_is_recalled(memory: Memory) -> None:
@@ -86,10 +102,15 @@ def test_a_time_narrows_what_is_recalled(memory: Memory) -> None:
     own["remember"](content=FACT)
     assert FACT in str(own["recall"](query="Ada's boat", timeframe="today"))
     assert "Nothing" in str(own["recall"](query="Ada's boat", timeframe="last year"))
-    assert "leave out the timeframe" in str(own["recall"](query="Ada's boat", timeframe="last year"))
+    assert "leave out the timeframe" in str(
+        own["recall"](query="Ada's boat", timeframe="last year")
+    )
     told = str(own["recall"](query="What did Ada's boat cost in March 1999?", timeframe="auto"))
     assert FACT in told
-    assert "(Nothing from \u201cin March 1999\u201d answers this; these memories are from all times.)" in told
+    assert (
+        "(Nothing from \u201cin March 1999\u201d answers this; these memories are from all times.)"
+        in told
+    )
 
 
 @pytest.mark.parametrize(
@@ -102,7 +123,9 @@ def test_a_time_narrows_what_is_recalled(memory: Memory) -> None:
         ("forget", {"memory_id": "no such"}),
     ],
 )
-def test_what_a_model_gave_wrong_is_explained_to_it(memory: Memory, tool: str, arguments: dict[str, object]) -> None:
+def test_what_a_model_gave_wrong_is_explained_to_it(
+    memory: Memory, tool: str, arguments: dict[str, object]
+) -> None:
     assert str(tools(memory)[tool](**arguments)).startswith("That did not work: ")
 
 
@@ -125,7 +148,9 @@ def test_words_answer_alone_when_the_embedder_is_down_and_the_model_is_told(
     own = tools(memory.of(user="ada"))
     own["remember"](content=FACT)
     embedder.down = True
-    opening, _, found, _, about = str(own["recall"](query="What is Ada's boat called?")).splitlines()
+    opening, _, found, _, about = str(
+        own["recall"](query="What is Ada's boat called?")
+    ).splitlines()
     assert opening == OPENING
     assert found.endswith(FACT)
     assert "words" in about

@@ -11,7 +11,14 @@ from typing import Any
 
 import pytest
 from llama_index.core import Document, MockEmbedding, StorageContext, VectorStoreIndex
-from llama_index.core.schema import ImageNode, IndexNode, Node, NodeRelationship, RelatedNodeInfo, TextNode
+from llama_index.core.schema import (
+    ImageNode,
+    IndexNode,
+    Node,
+    NodeRelationship,
+    RelatedNodeInfo,
+    TextNode,
+)
 from llama_index.core.vector_stores.types import (
     FilterOperator,
     MetadataFilter,
@@ -47,8 +54,12 @@ def index(store: HTMVectorStore, memory: Memory) -> VectorStoreIndex:
     return VectorStoreIndex(nodes, storage_context=context, embed_model=HTMEmbedding(memory))
 
 
-def node(id: str, text: str = "text", vector: list[float] | None = None, **metadata: Any) -> TextNode:
-    return TextNode(id_=id, text=text, metadata=metadata, embedding=[1.0, 0.0] if vector is None else vector)
+def node(
+    id: str, text: str = "text", vector: list[float] | None = None, **metadata: Any
+) -> TextNode:
+    return TextNode(
+        id_=id, text=text, metadata=metadata, embedding=[1.0, 0.0] if vector is None else vector
+    )
 
 
 def part_of(document: str, id: str, vector: list[float] | None = None) -> TextNode:
@@ -58,15 +69,21 @@ def part_of(document: str, id: str, vector: list[float] | None = None) -> TextNo
 
 
 def ids(store: HTMVectorStore, **query: Any) -> list[str]:
-    found = store.query(VectorStoreQuery(**{"query_embedding": [1.0, 0.0], "similarity_top_k": 10} | query))
+    found = store.query(
+        VectorStoreQuery(**{"query_embedding": [1.0, 0.0], "similarity_top_k": 10} | query)
+    )
     assert found.similarities is not None
     assert all(0 <= score <= 1 for score in found.similarities)
     assert [each.node_id for each in found.nodes or ()] == found.ids
     return list(found.ids or ())
 
 
-@pytest.mark.parametrize("mode", ["default", "hybrid", "semantic_hybrid", "mmr", "text_search", "sparse"])
-def test_a_query_engine_finds_the_right_node_in_each_mode(index: VectorStoreIndex, memory: Memory, mode: str) -> None:
+@pytest.mark.parametrize(
+    "mode", ["default", "hybrid", "semantic_hybrid", "mmr", "text_search", "sparse"]
+)
+def test_a_query_engine_finds_the_right_node_in_each_mode(
+    index: VectorStoreIndex, memory: Memory, mode: str
+) -> None:
     model = Scripted("At six.")
     opened = VectorStoreIndex.from_vector_store(
         HTMVectorStore(collection="library", memory=memory), embed_model=HTMEmbedding(memory)
@@ -79,18 +96,28 @@ def test_a_query_engine_finds_the_right_node_in_each_mode(index: VectorStoreInde
 
 
 @pytest.mark.parametrize("mode", ["default", "hybrid", "mmr", "text_search"])
-def test_a_query_engine_is_awaitable_in_one_event_loop_after_the_other(index: VectorStoreIndex, mode: str) -> None:
-    engine = index.as_query_engine(llm=Scripted("At six.").llm, vector_store_query_mode=mode, similarity_top_k=2)
+def test_a_query_engine_is_awaitable_in_one_event_loop_after_the_other(
+    index: VectorStoreIndex, mode: str
+) -> None:
+    engine = index.as_query_engine(
+        llm=Scripted("At six.").llm, vector_store_query_mode=mode, similarity_top_k=2
+    )
 
     async def ask() -> str:
-        return str((await engine.aquery("When does the harbour open?")).source_nodes[0].node.node_id)
+        return str(
+            (await engine.aquery("When does the harbour open?")).source_nodes[0].node.node_id
+        )
 
     assert [asyncio.run(ask()), asyncio.run(ask())] == ["harbour", "harbour"]
 
 
-def test_words_that_a_model_cannot_know_are_found_by_text_and_hybrid(index: VectorStoreIndex) -> None:
+def test_words_that_a_model_cannot_know_are_found_by_text_and_hybrid(
+    index: VectorStoreIndex,
+) -> None:
     for mode in ("text_search", "hybrid"):
-        found = index.as_retriever(vector_store_query_mode=mode, similarity_top_k=1).retrieve("E4711")
+        found = index.as_retriever(vector_store_query_mode=mode, similarity_top_k=1).retrieve(
+            "E4711"
+        )
         assert [each.node.node_id for each in found] == ["error"]
 
 
@@ -100,12 +127,20 @@ def test_an_index_opened_again_finds_what_was_added(
     again = VectorStoreIndex.from_vector_store(
         HTMVectorStore(collection="library", memory=memory), embed_model=HTMEmbedding(memory)
     )
-    assert again.as_retriever(similarity_top_k=1).retrieve("pump blocked code")[0].node.node_id == "error"
+    assert (
+        again.as_retriever(similarity_top_k=1).retrieve("pump blocked code")[0].node.node_id
+        == "error"
+    )
 
 
-def test_documents_are_inserted_and_deleted_through_the_index(index: VectorStoreIndex, store: HTMVectorStore) -> None:
+def test_documents_are_inserted_and_deleted_through_the_index(
+    index: VectorStoreIndex, store: HTMVectorStore
+) -> None:
     index.insert(Document(text="The lighthouse is closed in winter.", doc_id="lighthouse"))
-    assert index.as_retriever(similarity_top_k=1).retrieve("lighthouse winter")[0].node.ref_doc_id == "lighthouse"
+    assert (
+        index.as_retriever(similarity_top_k=1).retrieve("lighthouse winter")[0].node.ref_doc_id
+        == "lighthouse"
+    )
     index.delete_ref_doc("lighthouse")
     assert len(store.get_nodes()) == len(LIBRARY)
 
@@ -115,9 +150,9 @@ def test_filters_of_an_index_hold(index: VectorStoreIndex) -> None:
         filters=[MetadataFilter(key="topic", operator=FilterOperator.IN, value=["ferry", "museum"])]
     )
     for mode in ("default", "hybrid", "text_search", "mmr"):
-        found = index.as_retriever(vector_store_query_mode=mode, filters=filters, similarity_top_k=5).retrieve(
-            "harbour"
-        )
+        found = index.as_retriever(
+            vector_store_query_mode=mode, filters=filters, similarity_top_k=5
+        ).retrieve("harbour")
         assert {each.node.node_id for each in found} <= {"ferry", "museum"}
         assert found[0].node.node_id == "ferry"
 
@@ -136,7 +171,9 @@ def test_of_the_same_id_twice_at_once_the_last_counts(store: HTMVectorStore) -> 
     assert [each.get_content() for each in store.get_nodes()] == ["second"]
 
 
-def test_hybrid_fuses_both_arms_instead_of_listing_one_after_the_other(store: HTMVectorStore) -> None:
+def test_hybrid_fuses_both_arms_instead_of_listing_one_after_the_other(
+    store: HTMVectorStore,
+) -> None:
     store.add([
         node("near", "nothing of the kind", [1.0, 0.0]),
         node("both", "zebra crossing", [0.9, 0.4]),
@@ -156,14 +193,32 @@ def test_alpha_is_the_weight_of_the_vector(store: HTMVectorStore) -> None:
 def test_the_numbers_of_candidates_are_honoured(store: HTMVectorStore) -> None:
     store.add([node(f"v{at}", "plain", [1.0, at / 100]) for at in range(6)])
     store.add([node(f"w{at}", "zebra " * (at + 1), [0.0, 1.0]) for at in range(6)])
-    found = ids(store, query_str="zebra", mode=Mode.HYBRID, similarity_top_k=2, sparse_top_k=3, hybrid_top_k=10)
-    assert (sum(id.startswith("v") for id in found), sum(id.startswith("w") for id in found)) == (2, 3)
-    assert len(ids(store, query_str="zebra", mode=Mode.HYBRID, similarity_top_k=9, hybrid_top_k=4)) == 4
+    found = ids(
+        store,
+        query_str="zebra",
+        mode=Mode.HYBRID,
+        similarity_top_k=2,
+        sparse_top_k=3,
+        hybrid_top_k=10,
+    )
+    assert (sum(id.startswith("v") for id in found), sum(id.startswith("w") for id in found)) == (
+        2,
+        3,
+    )
+    assert (
+        len(ids(store, query_str="zebra", mode=Mode.HYBRID, similarity_top_k=9, hybrid_top_k=4))
+        == 4
+    )
     assert len(ids(store, query_str="zebra", mode=Mode.TEXT_SEARCH, similarity_top_k=2)) == 2
-    assert len(ids(store, query_str="zebra", mode=Mode.SPARSE, similarity_top_k=2, sparse_top_k=5)) == 5
+    assert (
+        len(ids(store, query_str="zebra", mode=Mode.SPARSE, similarity_top_k=2, sparse_top_k=5))
+        == 5
+    )
 
 
-def test_the_numbers_and_the_weight_of_hybrid_reach_it_through_an_index(index: VectorStoreIndex) -> None:
+def test_the_numbers_and_the_weight_of_hybrid_reach_it_through_an_index(
+    index: VectorStoreIndex,
+) -> None:
     def found(question: str, **options: Any) -> list[str]:
         hits = index.as_retriever(vector_store_query_mode="hybrid", **options).retrieve(question)
         return [each.node.node_id for each in hits]
@@ -182,9 +237,17 @@ def test_the_numbers_and_the_weight_of_hybrid_reach_it_through_an_index(index: V
 
 def test_mmr_prefers_what_is_unlike_what_it_has(store: HTMVectorStore) -> None:
     store.add(
-        [node("a", vector=[1.0, 0.1, 0.0]), node("a2", vector=[1.0, 0.11, 0.0]), node("b", vector=[0.7, 0.0, 0.7])]
+        [
+            node("a", vector=[1.0, 0.1, 0.0]),
+            node("a2", vector=[1.0, 0.11, 0.0]),
+            node("b", vector=[0.7, 0.0, 0.7]),
+        ]
     )
-    query: dict[str, Any] = {"query_embedding": [1.0, 0.0, 0.0], "similarity_top_k": 2, "mode": Mode.MMR}
+    query: dict[str, Any] = {
+        "query_embedding": [1.0, 0.0, 0.0],
+        "similarity_top_k": 2,
+        "mode": Mode.MMR,
+    }
     assert ids(store, **query, mmr_threshold=0.3) == ["a", "b"]
     assert ids(store, **query, mmr_threshold=1.0) == ["a", "a2"]
     by_option = store.query(VectorStoreQuery(**query), mmr_threshold=0.0)
@@ -194,7 +257,9 @@ def test_mmr_prefers_what_is_unlike_what_it_has(store: HTMVectorStore) -> None:
 
 
 @pytest.mark.parametrize("mode", [Mode.SVM, Mode.LOGISTIC_REGRESSION, Mode.LINEAR_REGRESSION])
-def test_learned_modes_are_refused_by_name(store: HTMVectorStore, mode: VectorStoreQueryMode) -> None:
+def test_learned_modes_are_refused_by_name(
+    store: HTMVectorStore, mode: VectorStoreQueryMode
+) -> None:
     with pytest.raises(InvalidInput, match=mode.value):
         ids(store, mode=mode)
 
@@ -209,7 +274,9 @@ def test_a_query_engine_refuses_learned_modes_by_name(index: VectorStoreIndex, m
 
 
 def test_a_query_engine_answers_within_a_running_event_loop(index: VectorStoreIndex) -> None:
-    engine = index.as_query_engine(llm=Scripted("At six.").llm, vector_store_query_mode="hybrid", similarity_top_k=1)
+    engine = index.as_query_engine(
+        llm=Scripted("At six.").llm, vector_store_query_mode="hybrid", similarity_top_k=1
+    )
 
     async def ask() -> str:
         return str(engine.query("When does the harbour open?"))  # as notebooks do it
@@ -261,7 +328,9 @@ def test_delete_takes_a_documents_nodes_and_clear_takes_all(store: HTMVectorStor
 def test_the_awaited_forms_do_the_same(store: HTMVectorStore) -> None:
     async def all_of_them() -> None:
         assert await store.async_add([part_of("d1", "a"), node("b"), node("c")]) == ["a", "b", "c"]
-        assert (await store.aquery(VectorStoreQuery(query_embedding=[1.0, 0.0], similarity_top_k=9))).ids is not None
+        assert (
+            await store.aquery(VectorStoreQuery(query_embedding=[1.0, 0.0], similarity_top_k=9))
+        ).ids is not None
         await store.adelete("d1")
         await store.adelete_nodes(["b"])
         assert [each.node_id for each in await store.aget_nodes()] == ["c"]
@@ -275,7 +344,12 @@ def test_the_awaited_forms_do_the_same(store: HTMVectorStore) -> None:
 def test_nodes_of_every_class_come_back_equal(store: HTMVectorStore) -> None:
     nodes = [
         part_of("d1", "text"),
-        TextNode(id_="odd", text="a \x00 and 日本", metadata={"list": [1, "2"], "none": None}, embedding=[1.0, 0.0]),
+        TextNode(
+            id_="odd",
+            text="a \x00 and 日本",
+            metadata={"list": [1, "2"], "none": None},
+            embedding=[1.0, 0.0],
+        ),
         ImageNode(id_="image", text="a ship", image="aGk=", embedding=[1.0, 0.0]),
         IndexNode(id_="index", text="see there", index_id="other", embedding=[1.0, 0.0]),
         Node(id_="node", embedding=[1.0, 0.0]),
@@ -318,12 +392,18 @@ def test_llamaindexs_own_mock_embedding_gets_along_with_it(memory: Memory) -> No
     assert len(index.as_retriever(similarity_top_k=5).retrieve("anything")) == 2
 
 
-def test_nodes_without_an_embedding_are_embedded_by_the_memorys_model(store: HTMVectorStore) -> None:
+def test_nodes_without_an_embedding_are_embedded_by_the_memorys_model(
+    store: HTMVectorStore,
+) -> None:
     store.add([TextNode(id_=id, text=text) for id, text in LIBRARY.items()])
-    assert ids(store, query_embedding=None, query_str="the harbour opens", similarity_top_k=1) == ["harbour"]
+    assert ids(store, query_embedding=None, query_str="the harbour opens", similarity_top_k=1) == [
+        "harbour"
+    ]
 
 
-def test_a_collection_is_its_own_and_a_tenant_sees_no_others(make: Make, memory: Memory, tenant: str) -> None:
+def test_a_collection_is_its_own_and_a_tenant_sees_no_others(
+    make: Make, memory: Memory, tenant: str
+) -> None:
     HTMVectorStore(collection="one", memory=memory).add([node("a")])
     assert ids(HTMVectorStore(collection="two", memory=memory)) == []
     other = HTMVectorStore(collection="one", memory=make(tenant=f"{tenant}-b"))
@@ -346,7 +426,9 @@ def test_what_is_serialised_is_configuration_and_never_an_address() -> None:
     assert {"collection": "default", "tenant": "t", "dim": 3}.items() <= store.to_dict().items()
 
 
-def test_a_copy_is_the_same_store_and_a_restored_one_has_the_same_nodes(store: HTMVectorStore) -> None:
+def test_a_copy_is_the_same_store_and_a_restored_one_has_the_same_nodes(
+    store: HTMVectorStore,
+) -> None:
     store.add([node("a")])
     assert copy.deepcopy(store) is store
     for restored in (HTMVectorStore.from_json(store.to_json()), pickle.loads(pickle.dumps(store))):
@@ -355,7 +437,9 @@ def test_a_copy_is_the_same_store_and_a_restored_one_has_the_same_nodes(store: H
 
 
 @pytest.mark.parametrize("given", [{"tenant": "t"}, {"url": "postgresql://host/db"}])
-def test_a_memory_and_what_would_make_another_are_refused_together(memory: Memory, given: dict[str, str]) -> None:
+def test_a_memory_and_what_would_make_another_are_refused_together(
+    memory: Memory, given: dict[str, str]
+) -> None:
     with pytest.raises(InvalidInput, match="memory= alone"):
         HTMVectorStore(memory=memory, **given)  # type: ignore[arg-type]
 
@@ -379,7 +463,9 @@ def test_a_users_memory_makes_no_private_collection_and_says_so_once(
     monkeypatch.setattr("htm_core.prompt.scope._warned", set())
     for user in ("ann", "bob"):
         HTMVectorStore(memory=memory.of(user=user))
-    assert [record.message.split(":")[0] for record in caplog.records] == ["a collection belongs to the tenant"]
+    assert [record.message.split(":")[0] for record in caplog.records] == [
+        "a collection belongs to the tenant"
+    ]
 
 
 def test_an_option_that_does_not_exist_is_refused_and_nothing_is_deleted(memory: Memory) -> None:

@@ -6,7 +6,13 @@ import json
 
 from hypothesis import given
 from hypothesis import strategies as st
-from llama_index.core.base.llms.types import ChatMessage, ImageBlock, MessageRole, TextBlock, ThinkingBlock
+from llama_index.core.base.llms.types import (
+    ChatMessage,
+    ImageBlock,
+    MessageRole,
+    TextBlock,
+    ThinkingBlock,
+)
 
 from htm_llamaindex import window
 from htm_llamaindex.window import DOCUMENT_TOKENS, IMAGE_TOKENS, OVERHEAD, Counted, calls_of, count
@@ -41,7 +47,9 @@ def turn(size: int, encoding: str, results: int, asking: bool) -> list[ChatMessa
         made += [calls("f", id=None, deep={"list": [text, 1]}), *[result(text, id=None)] * results]
     elif encoding == "pictured":
         image = ImageBlock(image=b"\x89PNG\r\n\x1a\n1")
-        made.append(ChatMessage(role="user", blocks=[TextBlock(text=text), image, TextBlock(text="word")]))
+        made.append(
+            ChatMessage(role="user", blocks=[TextBlock(text=text), image, TextBlock(text="word")])
+        )
     return [*made, said(text)]
 
 
@@ -58,21 +66,27 @@ turns = st.lists(
 
 
 @given(turns, st.integers(OVERHEAD, 400))
-def test_no_window_exceeds_its_room_whatever_was_said(messages: list[ChatMessage], room: int) -> None:
+def test_no_window_exceeds_its_room_whatever_was_said(
+    messages: list[ChatMessage], room: int
+) -> None:
     shown = fit(counted(messages), room=room, is_all=True)
     assert shown is not None
     assert cost(shown) <= room
 
 
 @given(turns, st.integers(0, 400))
-def test_a_window_does_not_change_the_messages_that_it_was_given(messages: list[ChatMessage], room: int) -> None:
+def test_a_window_does_not_change_the_messages_that_it_was_given(
+    messages: list[ChatMessage], room: int
+) -> None:
     before = [message.model_copy(deep=True) for message in messages]
     fit(counted(messages), room=room, is_all=True)
     assert messages == before
 
 
 @given(turns, st.integers(0, 200))
-def test_every_result_has_its_call_and_every_call_its_result(messages: list[ChatMessage], room: int) -> None:
+def test_every_result_has_its_call_and_every_call_its_result(
+    messages: list[ChatMessage], room: int
+) -> None:
     shown = fit(counted(messages), room=room, is_all=True) or []
     for at, message in enumerate(shown):
         if message.role == MessageRole.TOOL:
@@ -82,7 +96,9 @@ def test_every_result_has_its_call_and_every_call_its_result(messages: list[Chat
 
 
 @given(turns, st.integers(0, 200))
-def test_a_window_that_leaves_something_out_begins_with_a_question(messages: list[ChatMessage], room: int) -> None:
+def test_a_window_that_leaves_something_out_begins_with_a_question(
+    messages: list[ChatMessage], room: int
+) -> None:
     shown = fit(counted(messages), room=room, is_all=True) or []
     last = [message for message in messages if message.role == MessageRole.USER][-1:]
     if last and len(shown) < len(fit(counted(messages), room=10**6, is_all=True) or []):
@@ -109,8 +125,16 @@ def test_a_call_at_the_very_end_waits_for_its_result() -> None:
 
 
 def test_a_call_with_two_results_keeps_both() -> None:
-    both = ChatMessage(role="assistant", blocks=[*calls("f", id="a").blocks, *calls("g", id="b").blocks])
-    messages = [said("look", "user"), both, result("one", id="a"), result("two", id="b"), said("done")]
+    both = ChatMessage(
+        role="assistant", blocks=[*calls("f", id="a").blocks, *calls("g", id="b").blocks]
+    )
+    messages = [
+        said("look", "user"),
+        both,
+        result("one", id="a"),
+        result("two", id="b"),
+        said("done"),
+    ]
     assert fit(counted(messages), room=100, is_all=True) == messages
     torn = [*messages[:2], messages[2], messages[4]]
     assert fit(counted(torn), room=100, is_all=True) == [messages[0], messages[4]]
@@ -122,7 +146,10 @@ def test_blocks_calls_and_media_cost_something() -> None:
     assert count(calls_legacy("f"), count_tokens=words) > count(said(""), count_tokens=words)
     image = ChatMessage(blocks=[TextBlock(text="a"), ImageBlock(image=b"\x89PNG\r\n\x1a\n1")])
     assert count(image, count_tokens=words) == OVERHEAD + 1 + IMAGE_TOKENS < DOCUMENT_TOKENS
-    assert count(ChatMessage(blocks=[ThinkingBlock(content="a b", num_tokens=7)]), count_tokens=words) == OVERHEAD + 7
+    assert (
+        count(ChatMessage(blocks=[ThinkingBlock(content="a b", num_tokens=7)]), count_tokens=words)
+        == OVERHEAD + 7
+    )
 
 
 def test_a_huge_message_of_each_kind_is_shown_by_its_beginning_and_its_end() -> None:
@@ -146,7 +173,12 @@ def test_a_huge_message_of_each_kind_is_shown_by_its_beginning_and_its_end() -> 
 
 def test_arguments_of_a_call_that_were_json_stay_json() -> None:
     huge = 'a "quoted" ' * 50_000
-    shown = fit(counted([said("so?", "user"), calls_legacy("f", text=huge, n=3)]), room=500, is_all=True) or []
+    shown = (
+        fit(
+            counted([said("so?", "user"), calls_legacy("f", text=huge, n=3)]), room=500, is_all=True
+        )
+        or []
+    )
     arguments = json.loads(shown[1].additional_kwargs["tool_calls"][0]["function"]["arguments"])
     assert arguments["n"] == 3
     assert arguments["text"].startswith('a "quoted"')
@@ -154,7 +186,10 @@ def test_arguments_of_a_call_that_were_json_stay_json() -> None:
 
 
 def test_a_picture_that_has_no_room_is_left_out_and_the_question_says_so() -> None:
-    image = ChatMessage(role="user", blocks=[TextBlock(text="what is this?"), ImageBlock(image=b"\x89PNG\r\n\x1a\n1")])
+    image = ChatMessage(
+        role="user",
+        blocks=[TextBlock(text="what is this?"), ImageBlock(image=b"\x89PNG\r\n\x1a\n1")],
+    )
     (shown,) = fit(counted([image]), room=IMAGE_TOKENS // 2, is_all=True) or []
     assert shown.content is not None
     assert shown.content.startswith("what is this?")
@@ -165,7 +200,13 @@ def test_a_message_just_over_half_of_the_room_is_shown_whole() -> None:
     for tokens in (1_400, 2_000, 2_300, 3_000):
         answer = said("word " * tokens)
         messages = counted(
-            [said("older?", "user"), said("word " * 3_000), said("so?", "user"), answer, said("ok?", "user")]
+            [
+                said("older?", "user"),
+                said("word " * 3_000),
+                said("so?", "user"),
+                answer,
+                said("ok?", "user"),
+            ]
         )
         shown = fit(messages, room=4_000, is_all=True) or []
         assert answer in shown

@@ -37,7 +37,10 @@ def count(text: str) -> int:
 
 
 def told() -> list[dict[str, Any]]:
-    return [each.told().model_dump(by_alias=True, exclude_none=True, mode="json") for each in TOOLS.values()]
+    return [
+        each.told().model_dump(by_alias=True, exclude_none=True, mode="json")
+        for each in TOOLS.values()
+    ]
 
 
 def test_ten_tools_cost_at_most_three_thousand_tokens() -> None:
@@ -47,7 +50,10 @@ def test_ten_tools_cost_at_most_three_thousand_tokens() -> None:
 
 def test_no_schema_has_an_argument_for_whose_memory_it_is_and_each_refuses_others() -> None:
     for tool in told():
-        assert not {"tenant", "user", "robot", "owner", "url"} & tool["inputSchema"]["properties"].keys()
+        assert (
+            not {"tenant", "user", "robot", "owner", "url"}
+            & tool["inputSchema"]["properties"].keys()
+        )
         assert tool["inputSchema"]["additionalProperties"] is False
         assert all(each.get("type") for each in tool["inputSchema"]["properties"].values())
 
@@ -63,7 +69,10 @@ def test_hints_say_what_changes_something() -> None:
 
 def test_an_answer_keeps_to_its_budget_and_says_what_it_left_out(memory: Memory) -> None:
     for number in range(20):
-        memory.remember(f"Fact {number} of the harbour: " + f"ship{number} carries tea and oranges. " * 12, role="user")
+        memory.remember(
+            f"Fact {number} of the harbour: " + f"ship{number} carries tea and oranges. " * 12,
+            role="user",
+        )
     long = memory.remember("harbour " + "lighthouse keeper rows home. " * 2_000, tags=["long"])
 
     async def session() -> None:
@@ -75,13 +84,18 @@ def test_an_answer_keeps_to_its_budget_and_says_what_it_left_out(memory: Memory)
                 for budget in (250, 1_000):
                     answer = await ask(client, tool, budget=budget, **given)
                     assert memory._engine.tokens(answer) <= budget, tool
-                    whole = re.findall(r"Fact (\d+) of the harbour: (?:ship\1 carries tea and oranges\.\s?)+", answer)
+                    whole = re.findall(
+                        r"Fact (\d+) of the harbour: (?:ship\1 carries tea and oranges\.\s?)+",
+                        answer,
+                    )
                     assert len(whole) == answer.count("of the harbour:"), tool
                     if tool in ("recall", "timeline"):
                         assert "left out" in answer
             text, offset = "", 0
             while offset is not None:
-                found = json.loads(await ask(client, "fetch", id=long.id, offset=offset, budget=2_000))
+                found = json.loads(
+                    await ask(client, "fetch", id=long.id, offset=offset, budget=2_000)
+                )
                 assert memory._engine.tokens(json.dumps(found, ensure_ascii=False)) <= 2_000
                 text += found["text"].partition("]\n")[2].rpartition("\n")[0]
                 offset = found["metadata"].get("next_offset")
@@ -94,15 +108,21 @@ def test_an_answer_keeps_to_its_budget_and_says_what_it_left_out(memory: Memory)
 
 def test_over_http_each_token_has_its_own_memory(make: Make) -> None:
     memories = {"ann": make(user="ann"), "ben": make(user="ben")}
-    served = streamable_http(lambda request: memories[request.headers["authorization"].removeprefix("Bearer ")])
-    app = Starlette(routes=[Route("/mcp", endpoint=served.endpoint)], lifespan=lambda _: served.run())
+    served = streamable_http(
+        lambda request: memories[request.headers["authorization"].removeprefix("Bearer ")]
+    )
+    app = Starlette(
+        routes=[Route("/mcp", endpoint=served.endpoint)], lifespan=lambda _: served.run()
+    )
 
     async def as_user(name: str, mode: str, tool: str, **given: Any) -> str:
         transport = httpx2.ASGITransport(app=app)
         headers = {"Authorization": f"Bearer {name}"}
         async with (
             httpx2.AsyncClient(transport=transport, headers=headers) as http,
-            Client(streamable_http_client("http://127.0.0.1:8000/mcp", http_client=http), mode=mode) as client,
+            Client(
+                streamable_http_client("http://127.0.0.1:8000/mcp", http_client=http), mode=mode
+            ) as client,
         ):
             return await ask(client, tool, **given)
 
@@ -112,7 +132,9 @@ def test_over_http_each_token_has_its_own_memory(make: Make) -> None:
             assert "secret" in await as_user("ann", "legacy", "timeline")
             assert "secret" not in await as_user("ben", "legacy", "timeline")
             async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app=app)) as http:
-                answer = await http.post("http://evil.example/mcp", json={}, headers={"Accept": "application/json"})
+                answer = await http.post(
+                    "http://evil.example/mcp", json={}, headers={"Accept": "application/json"}
+                )
                 assert answer.status_code == 421
 
     asyncio.run(session())
@@ -127,7 +149,9 @@ def snippets() -> list[list[str]]:
             found.append([value["command"], *value["args"]])
         elif isinstance(value, dict) and value.get("type") == "command":
             found.append(shlex.split(value["command"]))
-        for each in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        for each in (
+            value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+        ):
             collect(each)
 
     for kind, text in re.findall(r"^```(json|toml)\n(.*?)^```", PAGE, re.M | re.S):
@@ -162,12 +186,20 @@ def test_the_page_names_each_tool() -> None:
 
 def test_without_the_sdk_the_command_says_what_to_install() -> None:
     program = "import sys; sys.modules['mcp'] = sys.modules['mcp_types'] = None; from htm_core.cli import main; main()"
-    done = subprocess.run([sys.executable, "-c", program, "mcp"], capture_output=True, text=True, cwd=ROOT, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", program, "mcp"],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        check=False,
+    )
     assert (done.returncode, done.stdout) == (2, "")
     assert 'pip install "htm-memory[mcp]"' in done.stderr
 
 
-def test_what_a_user_told_and_a_key_replaced_is_not_recalled_and_was_never_the_assistants(memory: Memory) -> None:
+def test_what_a_user_told_and_a_key_replaced_is_not_recalled_and_was_never_the_assistants(
+    memory: Memory,
+) -> None:
     """A client that remembers first, and learns of revise when something changes."""
 
     def use(tool: str, **given: Any) -> str:
@@ -191,19 +223,37 @@ def test_a_palace_in_which_nothing_is_filed_says_so_and_sends_to_recall(memory: 
     told = TOOLS["palace_consult"].answer(memory, question, budget=4_000)
     assert "with recall" in told
     assert "say exactly this" not in told
-    fact = {"content": "The API listens on port 8080.", "room": "projects", "drawer": "api", "reason": "Asked for."}
+    fact = {
+        "content": "The API listens on port 8080.",
+        "room": "projects",
+        "drawer": "api",
+        "reason": "Asked for.",
+    }
     TOOLS["palace_file"].answer(memory, fact, budget=4_000)
     assert "say exactly this" in TOOLS["palace_consult"].answer(memory, question, budget=4_000)
 
 
 def test_what_of_a_long_query_was_searched_for_is_said(make: Make) -> None:
-    paste = "The roof of the garden house will be renewed in spring. Send your estimates before Friday. " * 20
+    paste = (
+        "The roof of the garden house will be renewed in spring. Send your estimates before Friday. "
+        * 20
+    )
     with make(user="ann", embed="now") as memory:
         memory.remember("My dentist is Dr Okafor.", role="user")
-        told = TOOLS["recall"].answer(memory, {"query": f"{paste}\n\nWho is my dentist?"}, budget=4_000)
+        told = TOOLS["recall"].answer(
+            memory, {"query": f"{paste}\n\nWho is my dentist?"}, budget=4_000
+        )
         assert "Dr Okafor" in told
         assert "(Searched for: Who is my dentist?)" in told
-        found = json.loads(TOOLS["search"].answer(memory, {"query": f"{paste}\n\nWho is my dentist?"}, budget=4_000))
+        found = json.loads(
+            TOOLS["search"].answer(
+                memory, {"query": f"{paste}\n\nWho is my dentist?"}, budget=4_000
+            )
+        )
         assert found["searched"] == ["Who is my dentist?"]
-        assert "Searched for" not in TOOLS["recall"].answer(memory, {"query": "Who is my dentist?"}, budget=4_000)
-        assert "searched" not in json.loads(TOOLS["search"].answer(memory, {"query": "dentist"}, budget=4_000))
+        assert "Searched for" not in TOOLS["recall"].answer(
+            memory, {"query": "Who is my dentist?"}, budget=4_000
+        )
+        assert "searched" not in json.loads(
+            TOOLS["search"].answer(memory, {"query": "dentist"}, budget=4_000)
+        )

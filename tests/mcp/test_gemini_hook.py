@@ -44,7 +44,10 @@ def test_a_turn_is_saved_from_its_event_and_the_same_event_again_adds_nothing(
 ) -> None:
     call(EVENT)
     call(EVENT)
-    call(EVENT | {"timestamp": "2026-11-20T10:05:00.000Z", "prompt_response": "Tabs \ud800 it\x00 is."})
+    call(
+        EVENT
+        | {"timestamp": "2026-11-20T10:05:00.000Z", "prompt_response": "Tabs \ud800 it\x00 is."}
+    )
     with make(user="ann") as memory:
         said = memory.timeline(session="g-1")
     assert [(each.source, each.content) for each in said] == [

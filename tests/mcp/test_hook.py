@@ -19,7 +19,12 @@ from htm_core.serve.session_start import wake_text
 from tests.cli.conftest import ROOT, Htm
 from tests.conftest import Make
 
-HEAD = {"sessionId": "s-1", "timestamp": "2026-11-20T10:00:00Z", "cwd": "/work/app", "gitBranch": "main"}
+HEAD = {
+    "sessionId": "s-1",
+    "timestamp": "2026-11-20T10:00:00Z",
+    "cwd": "/work/app",
+    "gitBranch": "main",
+}
 
 
 def line(kind: str, id: str, content: Any, **more: Any) -> dict[str, Any]:
@@ -65,13 +70,20 @@ def test_talk_is_read_with_its_ids_and_the_rest_is_left_out_with_a_reason(transc
 
 def test_import_reads_it_and_a_second_time_adds_nothing(htm: Htm, transcript: Path) -> None:
     [first] = htm("import", str(transcript), "--no-wait", "--json").json["files"]
-    [again] = htm("import", str(transcript), "--no-wait", "--json", "--format", "claude-code").json["files"]
+    [again] = htm("import", str(transcript), "--no-wait", "--json", "--format", "claude-code").json[
+        "files"
+    ]
     assert (first["format"], first["imported"]) == ("claude-code", 3)
     assert (again["imported"], again["changed"], again["known"]) == (0, 0, 3)
 
 
 def test_a_hook_saves_what_is_new_and_leaves_a_line_that_is_being_written(
-    make: Make, tenant: str, url: str | None, transcript: Path, models: Any, monkeypatch: pytest.MonkeyPatch
+    make: Make,
+    tenant: str,
+    url: str | None,
+    transcript: Path,
+    models: Any,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     common = CommonOptions(url=url, tenant=tenant, user="ann", embedder="hash")  # type: ignore[arg-type]
     event = {"hook_event_name": "Stop", "transcript_path": str(transcript), "session_id": "s-1"}
@@ -100,7 +112,9 @@ def test_a_session_wakes_up_with_what_was_said_lately(make: Make) -> None:
         assert wake_text(memory, budget=500) == ""
         for number in range(40):
             memory.remember(
-                f"Sentence {number} of yesterday about the parser and its many tests.", role="user", session="s-0"
+                f"Sentence {number} of yesterday about the parser and its many tests.",
+                role="user",
+                session="s-0",
             )
         text = wake_text(memory, budget=500)
         assert memory._engine.tokens(text) <= 500
@@ -109,7 +123,13 @@ def test_a_session_wakes_up_with_what_was_said_lately(make: Make) -> None:
 
 
 @pytest.mark.parametrize(
-    "said", ["", "[]", '{"hook_event_name": "Other"}', '{"hook_event_name": "Stop", "transcript_path": "/no"}']
+    "said",
+    [
+        "",
+        "[]",
+        '{"hook_event_name": "Other"}',
+        '{"hook_event_name": "Stop", "transcript_path": "/no"}',
+    ],
 )
 def test_a_failure_never_stops_the_agent(said: str) -> None:
     """An exit code of 2 would."""
@@ -131,7 +151,9 @@ def test_a_started_session_is_told_in_the_form_of_the_hook(
 ) -> None:  # fmt: skip
     memory.remember("The build runs on Tuesdays.", role="user", session="s-0")
     monkeypatch.setattr(
-        sys, "stdin", io.TextIOWrapper(io.BytesIO(b'{"hook_event_name": "SessionStart", "source": "startup"}'))
+        sys,
+        "stdin",
+        io.TextIOWrapper(io.BytesIO(b'{"hook_event_name": "SessionStart", "source": "startup"}')),
     )
     hook_module.hook(CommonOptions(url=url, tenant=tenant, embedder="hash"), 1_500)  # type: ignore[arg-type]
     answer = json.loads(capsys.readouterr().out)["hookSpecificOutput"]

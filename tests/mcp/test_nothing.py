@@ -11,24 +11,27 @@ from htm_core.serve.mcp import arguments
 
 
 @pytest.mark.parametrize(
-    "nothing", [None, "null", "", "None", "undefined", [], ["null"], [None], " NULL ", [None, "null", ""]]
+    "nothing",
+    [None, "null", "", "None", "undefined", [], ["null"], [None], " NULL ", [None, "null", ""]],
 )
 @pytest.mark.parametrize("name", ["limit", "timeframe", "tags", "budget"])
 def test_nothing_is_an_argument_that_is_left_out(name: str, nothing: Any) -> None:
     given = {"query": "boat", name: nothing}
-    assert arguments.read_arguments("recall", arguments.RecallArguments, given) == arguments.RecallArguments(
-        query="boat"
-    )
+    assert arguments.read_arguments(
+        "recall", arguments.RecallArguments, given
+    ) == arguments.RecallArguments(query="boat")
 
 
 def test_nothing_under_a_name_that_a_tool_does_not_have_is_left_out() -> None:
     """Clients that fill in the arguments of all tools send null for those of others."""
     given = {"query": "boat", "offset": None, "session": "null", "user": None}
-    assert arguments.read_arguments("recall", arguments.RecallArguments, given) == arguments.RecallArguments(
-        query="boat"
-    )
+    assert arguments.read_arguments(
+        "recall", arguments.RecallArguments, given
+    ) == arguments.RecallArguments(query="boat")
     with pytest.raises(InvalidInput, match="'user', which is none of them"):
-        arguments.read_arguments("recall", arguments.RecallArguments, {"query": "boat", "user": "bob"})
+        arguments.read_arguments(
+            "recall", arguments.RecallArguments, {"query": "boat", "user": "bob"}
+        )
 
 
 @pytest.mark.parametrize("nothing", [None, []])
@@ -42,5 +45,7 @@ def test_names_and_items_without_end_are_refused_by_their_number_or_the_first() 
     with pytest.raises(InvalidInput, match="100,001"):
         arguments.read_arguments("recall", arguments.RecallArguments, {"query": "boat", **names})
     with pytest.raises(InvalidInput) as refused:
-        arguments.read_arguments("recall", arguments.RecallArguments, {"query": "boat", "tags": [1] * 100_000})
+        arguments.read_arguments(
+            "recall", arguments.RecallArguments, {"query": "boat", "tags": [1] * 100_000}
+        )
     assert len(str(refused.value)) < 500

@@ -27,7 +27,11 @@ def test_each_tool_works_for_a_client(serve: Serve, make: Make) -> None:
     async def session() -> None:
         async with Client(serve("--user", "ann", "--robot", "atlas")) as client:
             said = await ask(
-                client, "remember", content="Ann drinks green tea.", tags='["user:preference"]', importance=7
+                client,
+                "remember",
+                content="Ann drinks green tea.",
+                tags='["user:preference"]',
+                importance=7,
             )
             id = id_in(said)
             assert said == f"Remembered [{id}]."
@@ -57,15 +61,21 @@ def test_each_tool_works_for_a_client(serve: Serve, make: Make) -> None:
             assert "version 1" in await ask(
                 client, "revise", key="deploy-day", content="Deploys are on Monday.", if_version=0
             )
-            assert "at version 1" in await refused(client, "revise", key="deploy-day", content="Never.", if_version=0)
-            assert "version 2" in await ask(client, "revise", key="deploy-day", content="Deploys are on Tuesday.")
+            assert "at version 1" in await refused(
+                client, "revise", key="deploy-day", content="Never.", if_version=0
+            )
+            assert "version 2" in await ask(
+                client, "revise", key="deploy-day", content="Deploys are on Tuesday."
+            )
             assert "Tuesday" in json.loads(await ask(client, "fetch", id="deploy-day"))["text"]
 
             where = {"room": "projects", "drawer": "api"}
             fact = {"content": "The API listens on port 8080.", "reason": "Needed by on-call."}
             assert "Filed in projects/api" in await ask(client, "palace_file", **fact, **where)
             assert "known already" in await ask(client, "palace_file", **fact, **where)
-            assert "8080" in await ask(client, "palace_consult", question="Which port does our API listen on?")
+            assert "8080" in await ask(
+                client, "palace_consult", question="Which port does our API listen on?"
+            )
 
             assert await ask(client, "forget", id=f"[{id}]") == f"Forgotten [{id}]."
             assert f"[{id}]" not in await ask(client, "recall", query="What does Ann drink?")
@@ -76,7 +86,9 @@ def test_each_tool_works_for_a_client(serve: Serve, make: Make) -> None:
         assert told["I live in Bergen."] == ("user", 3, "atlas")
 
 
-def test_resources_and_the_prompt_show_what_there_is(serve: Serve, make: Make, tmp_path: Any) -> None:
+def test_resources_and_the_prompt_show_what_there_is(
+    serve: Serve, make: Make, tmp_path: Any
+) -> None:
     file = tmp_path / "notes.md"
     file.write_text("# Ovens\n\nThe oven in the cellar is broken.\n")
     with make(embedder="minilm") as memory:
@@ -123,7 +135,9 @@ def test_no_model_can_name_another_tenant_or_user(serve: Serve, make: Make) -> N
     async def session() -> None:
         async with Client(serve("--user", "ann")) as client:
             for name in ("tenant", "user", "robot"):
-                said = await refused(client, "remember", content="Whose is this?", **{name: "other"})
+                said = await refused(
+                    client, "remember", content="Whose is this?", **{name: "other"}
+                )
                 assert f"'{name}', which is none of them" in said
             assert "Whose is this?" not in await ask(client, "timeline")
 
@@ -155,20 +169,34 @@ def test_bad_input_says_what_was_expected_and_hostile_text_stops_nothing(serve: 
 
 def test_a_lone_surrogate_is_answered_and_stdout_has_the_protocol_alone(serve: Serve) -> None:
     given = serve()
-    first = {"protocolVersion": "2024-11-05", "capabilities": {}, "clientInfo": {"name": "raw", "version": "1"}}
+    first = {
+        "protocolVersion": "2024-11-05",
+        "capabilities": {},
+        "clientInfo": {"name": "raw", "version": "1"},
+    }
     call = {"name": "remember", "arguments": {"content": "half \ud800"}}
     wanted: list[dict[str, Any]] = [
         {"id": 1, "method": "initialize", "params": first},
         {"method": "notifications/initialized"},
         {"id": 2, "method": "tools/call", "params": call},
-        {"id": 3, "method": "tools/call", "params": {"name": "remember", "arguments": {"content": "whole \U0001f600"}}},
+        {
+            "id": 3,
+            "method": "tools/call",
+            "params": {"name": "remember", "arguments": {"content": "whole \U0001f600"}},
+        },
     ]
     with subprocess.Popen(
-        [given.command, *given.args], env=given.env, cwd=given.cwd, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        [given.command, *given.args],
+        env=given.env,
+        cwd=given.cwd,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
     ) as server:
         assert server.stdin
         assert server.stdout
-        server.stdin.write("".join(json.dumps({"jsonrpc": "2.0", **each}) + "\n" for each in wanted).encode())
+        server.stdin.write(
+            "".join(json.dumps({"jsonrpc": "2.0", **each}) + "\n" for each in wanted).encode()
+        )
         server.stdin.flush()
         answers = {}
         while len(answers) < 3:
@@ -194,14 +222,24 @@ def test_what_is_no_message_is_answered_and_the_next_one_too(serve: Serve) -> No
         "{broken", "[" * 100_000, '[{"jsonrpc": "2.0", "id": 1, "method": "ping"}]', '{"jsonrpc": "2.0", "id": 2, "method": "ping", "params": []}',
         '{"jsonrpc": "2.0", "id": 85.5, "method": "ping"}', '{"id": 3}', json.dumps(call),
     ]  # fmt: skip
-    first = {"protocolVersion": "2024-11-05", "capabilities": {}, "clientInfo": {"name": "raw", "version": "1"}}
+    first = {
+        "protocolVersion": "2024-11-05",
+        "capabilities": {},
+        "clientInfo": {"name": "raw", "version": "1"},
+    }
     begin = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": first}
     with subprocess.Popen(
-        [given.command, *given.args], env=given.env, cwd=given.cwd, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        [given.command, *given.args],
+        env=given.env,
+        cwd=given.cwd,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
     ) as server:
         assert server.stdin
         assert server.stdout
-        server.stdin.write("".join(f"{each}\n" for each in ["", *lines, json.dumps(begin)]).encode())
+        server.stdin.write(
+            "".join(f"{each}\n" for each in ["", *lines, json.dumps(begin)]).encode()
+        )
         server.stdin.flush()
         answers = [json.loads(server.stdout.readline()) for _ in [*lines, begin]]
         server.stdin.close()
@@ -219,29 +257,55 @@ def test_a_server_that_only_reads_offers_no_tool_that_writes(serve: Serve, make:
     async def session() -> None:
         async with Client(serve("--read-only")) as client:
             assert all(
-                each.annotations and each.annotations.read_only_hint for each in (await client.list_tools()).tools
+                each.annotations and each.annotations.read_only_hint
+                for each in (await client.list_tools()).tools
             )
             assert "Mia" in await ask(client, "recall", query="What is the cat called?")
-            assert "may only read" in await refused(client, "remember", content="The dog is called Max.")
+            assert "may only read" in await refused(
+                client, "remember", content="The dog is called Max."
+            )
 
     asyncio.run(session())
 
 
-def test_arguments_that_a_client_adds_are_ignored_where_that_is_wanted_and_said(serve: Serve) -> None:
-    added = {"toolCallId": "call_1", "sessionId": "n8n", "action": "sendMessage", "chatInput": "x" * 100_000}
+def test_arguments_that_a_client_adds_are_ignored_where_that_is_wanted_and_said(
+    serve: Serve,
+) -> None:
+    added = {
+        "toolCallId": "call_1",
+        "sessionId": "n8n",
+        "action": "sendMessage",
+        "chatInput": "x" * 100_000,
+    }
 
     async def session() -> None:
         async with Client(serve("--ignore-unknown")) as client:
-            result = await client.call_tool("remember", {"content": "The cat is called Mia.", **added})
+            result = await client.call_tool(
+                "remember", {"content": "The cat is called Mia.", **added}
+            )
             said, note = [each.text for each in result.content]  # type: ignore[union-attr]
             assert not result.is_error
             assert said.startswith("Remembered")
             assert all(name in note for name in added)
             assert len(note) < 300
-            for name in ("user", "user_id", "userName", "tenant", "tenantId", "robot", "owner", "session", "scope"):
-                assert f"'{name}', which is none of them" in await refused(client, "recall", query="cat", **{name: "x"})
+            for name in (
+                "user",
+                "user_id",
+                "userName",
+                "tenant",
+                "tenantId",
+                "robot",
+                "owner",
+                "session",
+                "scope",
+            ):
+                assert f"'{name}', which is none of them" in await refused(
+                    client, "recall", query="cat", **{name: "x"}
+                )
         async with Client(serve()) as client:
-            assert "'toolCallId', which is none of them" in await refused(client, "recall", query="cat", **added)
+            assert "'toolCallId', which is none of them" in await refused(
+                client, "recall", query="cat", **added
+            )
 
     asyncio.run(session())
 
@@ -259,7 +323,10 @@ def test_a_database_that_is_down_is_an_answer_and_the_server_lives(serve: Serve)
 def test_two_servers_with_twenty_writers_each_lose_nothing(serve: Serve, make: Make) -> None:
     async def server(name: str) -> None:
         async with Client(serve("--robot", name)) as client:
-            said = (ask(client, "remember", content=f"{name} writes sentence {number}.") for number in range(20))
+            said = (
+                ask(client, "remember", content=f"{name} writes sentence {number}.")
+                for number in range(20)
+            )
             assert all(each.startswith("Remembered [") for each in await asyncio.gather(*said))
 
     async def session() -> None:

@@ -63,14 +63,19 @@ def test_every_plug_takes_a_model_of_ollama_of_langchain_and_of_llamaindex(
 
 
 def test_a_model_of_llamaindex_gives_tags_and_puts_hits_in_order() -> None:
-    tagger, reranker = resolve_tagger(OfLlamaIndex(tags=["food"])), resolve_reranker(OfLlamaIndex(numbers=[2]))
+    tagger, reranker = (
+        resolve_tagger(OfLlamaIndex(tags=["food"])),
+        resolve_reranker(OfLlamaIndex(numbers=[2])),
+    )
     assert tagger is not None
     assert reranker is not None
     assert tagger.tags("We had soup.") == ("food",)
     assert reranker.order("What?", ["one", "two"], [0.5, 0.4], seconds=5) == [1, 0]
 
 
-def test_a_name_of_another_provider_is_made_at_once_and_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_name_of_another_provider_is_made_at_once_and_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     made: list[str] = []
 
     def make(name: str) -> StandInChat:
@@ -87,9 +92,12 @@ def test_a_name_of_another_provider_is_made_at_once_and_once(monkeypatch: pytest
 
 
 @pytest.mark.parametrize(
-    ("name", "says"), [("groq:llama", "pip install langchain-groq"), ("psychic:mind", "ollama:llama3.2")]
+    ("name", "says"),
+    [("groq:llama", "pip install langchain-groq"), ("psychic:mind", "ollama:llama3.2")],
 )
-def test_a_provider_that_cannot_be_used_is_refused_at_once_with_what_to_do(name: str, says: str) -> None:
+def test_a_provider_that_cannot_be_used_is_refused_at_once_with_what_to_do(
+    name: str, says: str
+) -> None:
     with pytest.raises(InvalidInput, match=says):
         resolve_propositioner(name)
 
@@ -124,9 +132,13 @@ def test_ollama_is_called_by_llamaindex_where_only_that_is_installed(
     assert not judge.answers()
 
 
-def test_without_either_package_both_are_named_at_once_unless_another_process_does_the_jobs(without: Any) -> None:
+def test_without_either_package_both_are_named_at_once_unless_another_process_does_the_jobs(
+    without: Any,
+) -> None:
     without(*OLLAMA)
-    with pytest.raises(InvalidInput, match=r"htm-memory\[ollama\].*pip install llama-index-llms-ollama"):
+    with pytest.raises(
+        InvalidInput, match=r"htm-memory\[ollama\].*pip install llama-index-llms-ollama"
+    ):
         check_models("ollama:qwen2.5")
     check_models("ollama:qwen2.5", calls=False)
     with pytest.raises(ModelError, match="llama-index-llms-ollama"):

@@ -86,7 +86,10 @@ def cached(inner: Any) -> CacheBackedEmbeddings:
         (cached(cached(ById(size=3, model_id="titan-2"))), "ById:titan-2"),
         (Instructed(Named(size=3, model="small")), "Instructed(Named:small)"),
         (cached(Instructed(HashEmbedder(name="a"))), "Instructed(HashEmbedder:a)"),  # type: ignore[arg-type]
-        (Plain(first=HashEmbedder(name="a"), second=HashEmbedder(name="b")), "Plain(HashEmbedder:a, HashEmbedder:b)"),
+        (
+            Plain(first=HashEmbedder(name="a"), second=HashEmbedder(name="b")),
+            "Plain(HashEmbedder:a, HashEmbedder:b)",
+        ),
         (DeterministicFakeEmbedding(size=3), "DeterministicFakeEmbedding"),
     ],
 )
@@ -106,10 +109,17 @@ def test_an_embedder_that_holds_itself_has_a_name() -> None:
 
 @pytest.mark.parametrize(
     "embedder",
-    [Plain(client=object()), Plain(path="weights.bin"), cached(Plain(client=object())), Instructed(Plain(seen=["a"]))],  # type: ignore[arg-type]
+    [
+        Plain(client=object()),
+        Plain(path="weights.bin"),
+        cached(Plain(client=object())),
+        Instructed(Plain(seen=["a"])),
+    ],  # type: ignore[arg-type]
 )
 def test_a_name_is_asked_for_where_two_models_could_be_taken_for_one(embedder: Any) -> None:
-    with pytest.raises(InvalidInput, match=r"(?s)which model .*Plain.* is.*model_name = 'my-model-1'"):
+    with pytest.raises(
+        InvalidInput, match=r"(?s)which model .*Plain.* is.*model_name = 'my-model-1'"
+    ):
         embedder_name(embedder)
     with pytest.raises(InvalidInput, match="which model"):
         resolve(embedder)
@@ -135,7 +145,9 @@ def test_no_name_is_asked_for_where_the_class_says_all_or_a_name_is_there(embedd
         (Plain(first=Plain(), model_name="Plain(Plain)"), "Plain(Plain)"),
     ],
 )
-def test_vectors_that_were_stored_without_a_name_are_found_by_the_name_they_have(embedder: Any, stored: str) -> None:
+def test_vectors_that_were_stored_without_a_name_are_found_by_the_name_they_have(
+    embedder: Any, stored: str
+) -> None:
     assert embedder_name(embedder) == stored
 
 

@@ -121,7 +121,9 @@ def ended(name: str) -> None:
             thread.join()
 
 
-def test_a_model_that_is_warmed_is_loaded_before_its_first_use_and_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_that_is_warmed_is_loaded_before_its_first_use_and_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     loaded: list[str] = []
 
     def load() -> HashEmbedder:
@@ -136,14 +138,19 @@ def test_a_model_that_is_warmed_is_loaded_before_its_first_use_and_once(monkeypa
     assert loaded == ["htm-model"]
 
 
-def test_nothing_is_downloaded_and_no_service_called_to_warm_a_model(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_downloaded_and_no_service_called_to_warm_a_model(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     loaded: list[str] = []
 
     def load() -> HashEmbedder:
         loaded.append("loaded")
         return HashEmbedder()
 
-    for embedder in (of_this_process(monkeypatch, load, on_disk=False), CheckedEmbedder("a service", load)):
+    for embedder in (
+        of_this_process(monkeypatch, load, on_disk=False),
+        CheckedEmbedder("a service", load),
+    ):
         embedder.warm()
         ended("htm-model")
         assert loaded == []
@@ -151,7 +158,9 @@ def test_nothing_is_downloaded_and_no_service_called_to_warm_a_model(monkeypatch
         loaded.clear()
 
 
-def test_a_model_that_cannot_be_warmed_says_so_at_its_first_use(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_that_cannot_be_warmed_says_so_at_its_first_use(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def load() -> HashEmbedder:
         raise OSError("the file is broken")
 
@@ -165,7 +174,9 @@ def test_a_model_that_cannot_be_warmed_says_so_at_its_first_use(monkeypatch: pyt
 def test_a_dead_model_is_a_model_error_with_its_cause() -> None:
     stand_in = HashEmbedder()
     stand_in.down = True
-    with pytest.raises(ModelError, match="HashEmbedder:hash failed: ConnectionError: the embedder is down") as caught:
+    with pytest.raises(
+        ModelError, match="HashEmbedder:hash failed: ConnectionError: the embedder is down"
+    ) as caught:
         checked(stand_in).query("x")
     assert isinstance(caught.value.__cause__, ConnectionError)
 
@@ -183,7 +194,9 @@ def test_a_model_that_comes_back_is_used_again() -> None:
 @pytest.mark.parametrize(
     ("answer", "message"), [("count", "2 texts, got 1"), ("length", "8 numbers"), ("nan", "finite")]
 )
-def test_an_invalid_answer_about_documents_is_a_model_error(answer: InvalidAnswer, message: str) -> None:
+def test_an_invalid_answer_about_documents_is_a_model_error(
+    answer: InvalidAnswer, message: str
+) -> None:
     stand_in = HashEmbedder(8)
     embedder = checked(stand_in)
     embedder.query("an honest answer first")
@@ -219,7 +232,9 @@ def test_vectors_of_different_length_in_one_answer_are_a_model_error() -> None:
 
 def test_arrays_and_tuples_become_lists_of_floats() -> None:
     numpy = pytest.importorskip("numpy")
-    embedder = checked(Scripted(documents=numpy.array([[1, 2], [3, 4]], numpy.float32), query=(1, 2)))
+    embedder = checked(
+        Scripted(documents=numpy.array([[1, 2], [3, 4]], numpy.float32), query=(1, 2))
+    )
     assert embedder.documents(["a", "b"]) == [[1.0, 2.0], [3.0, 4.0]]
     assert all(type(number) is float for number in embedder.query("a"))
 
@@ -248,7 +263,9 @@ def test_the_embedded_model_is_named_without_being_loaded() -> None:
         "[m for m in ('onnxruntime', 'tokenizers', 'langchain_ollama') if m in sys.modules])"
     )
     root = Path(__file__).parents[2]
-    answer = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True)
+    answer = subprocess.run(
+        [sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True
+    )
     assert answer.stdout.split(maxsplit=2) == [MINILM, "384", "[]\n"]
 
 
@@ -260,9 +277,13 @@ def test_the_same_spec_is_the_same_embedder() -> None:
     assert resolve(HashEmbedder()) is not resolve(given)
 
 
-@pytest.mark.parametrize("spec", ["", "openai", "ollama:", "ollama: ", 7, HashEmbedder, len, object()])
+@pytest.mark.parametrize(
+    "spec", ["", "openai", "ollama:", "ollama: ", 7, HashEmbedder, len, object()]
+)
 def test_what_is_no_embedder_is_refused_with_what_would_be_one(spec: object) -> None:
-    with pytest.raises(InvalidInput, match=r'expected None, "minilm", "minilm:int8", "ollama:MODEL"'):
+    with pytest.raises(
+        InvalidInput, match=r'expected None, "minilm", "minilm:int8", "ollama:MODEL"'
+    ):
         resolve(spec)
 
 
@@ -303,7 +324,9 @@ def test_a_forked_process_loads_its_own(in_a_fork: Callable[[Callable[[], bool]]
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
-def test_a_fork_during_loading_does_not_hang_the_child(in_a_fork: Callable[[Callable[[], bool]], bool]) -> None:
+def test_a_fork_during_loading_does_not_hang_the_child(
+    in_a_fork: Callable[[Callable[[], bool]], bool],
+) -> None:
     entered, leave = threading.Event(), threading.Event()
     parent = os.getpid()
 

@@ -30,19 +30,33 @@ class OwnExpander:
 
 @pytest.mark.parametrize(
     "spec",
-    [OwnExpander(), OwnExpander().expand, StandInChat(QuestionAnswer(questions=OwnExpander().expand("")))],
+    [
+        OwnExpander(),
+        OwnExpander().expand,
+        StandInChat(QuestionAnswer(questions=OwnExpander().expand(""))),
+    ],
 )
 def test_questions_come_from_an_object_a_callable_or_a_chat_model(spec: object) -> None:
     assert questions(spec) == ["Where does Ann live?", "Where does Bob live?"]
 
 
 def test_the_question_itself_empty_ones_repeated_ones_and_very_long_ones_are_left_out() -> None:
-    written = [ASKED.upper(), " ", "Ann's\n home?", "Ann's home?", "x" * (LONGEST + 1), "with \x00 in it", "\ud800"]
+    written = [
+        ASKED.upper(),
+        " ",
+        "Ann's\n home?",
+        "Ann's home?",
+        "x" * (LONGEST + 1),
+        "with \x00 in it",
+        "\ud800",
+    ]
     assert questions(lambda question: written) == ["Ann's home?", "with in it", "\ufffd"]
 
 
 def test_there_are_at_most_a_few() -> None:
-    assert questions(lambda question: [f"question {n}" for n in range(100)]) == [f"question {n}" for n in range(MOST)]
+    assert questions(lambda question: [f"question {n}" for n in range(100)]) == [
+        f"question {n}" for n in range(MOST)
+    ]
 
 
 @pytest.mark.parametrize("lie", ["one question", None, 7, [1], {"questions": []}])
@@ -59,7 +73,9 @@ def test_a_model_that_raises_or_hangs_is_a_model_error_that_says_what_is_searche
 
     with pytest.raises(ModelError, match=r"expander .*broken failed.*searched for as they are"):
         questions(broken)
-    with pytest.raises(ModelError, match=r"within 0\.05 s.*Settings\.expander_timeout.*searched for as they are"):
+    with pytest.raises(
+        ModelError, match=r"within 0\.05 s.*Settings\.expander_timeout.*searched for as they are"
+    ):
         questions(lambda question: [str(over.wait(30))], seconds=0.05)
     over.set()
 

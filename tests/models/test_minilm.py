@@ -134,17 +134,24 @@ def test_threads_get_their_own_vectors(minilm: MiniLM) -> None:
     alone = [minilm.embed([text]) for text in TEXTS]
     with ThreadPoolExecutor(4) as pool:
         together = list(pool.map(lambda text: minilm.embed([text]), TEXTS * 3))
-    assert all(np.allclose(vector, alone[place % len(TEXTS)], atol=1e-6) for place, vector in enumerate(together))
+    assert all(
+        np.allclose(vector, alone[place % len(TEXTS)], atol=1e-6)
+        for place, vector in enumerate(together)
+    )
 
 
 @pytest.mark.parametrize("wanted", ["0", "-1", "many", "1.5"])
-def test_an_impossible_number_of_threads_is_refused(monkeypatch: pytest.MonkeyPatch, wanted: str) -> None:
+def test_an_impossible_number_of_threads_is_refused(
+    monkeypatch: pytest.MonkeyPatch, wanted: str
+) -> None:
     monkeypatch.setenv("HTM_MODEL_THREADS", wanted)
     with pytest.raises(InvalidInput, match="at least 1"):
         _threads(None)
 
 
-def test_the_number_of_threads_can_be_set(monkeypatch: pytest.MonkeyPatch, weights_dir: Path) -> None:
+def test_the_number_of_threads_can_be_set(
+    monkeypatch: pytest.MonkeyPatch, weights_dir: Path
+) -> None:
     monkeypatch.setenv("HTM_MODEL_THREADS", "3")
     assert _threads(None) == 3
     options = MiniLM(weights_dir, threads=1)._session.get_session_options()
@@ -168,12 +175,18 @@ def test_weights_in_another_order_are_refused(weights_dir: Path, tmp_path: Path)
     (tmp_path / "model.safetensors").write_bytes(
         (weights_dir / "model.safetensors").read_bytes().replace(b"layer.0.", b"layer.1.", 1)
     )
-    with pytest.raises(ModelError, match="sentence-transformers/all-MiniLM-L6-v2, got another file"):
+    with pytest.raises(
+        ModelError, match="sentence-transformers/all-MiniLM-L6-v2, got another file"
+    ):
         MiniLM(tmp_path)
 
 
-@pytest.mark.parametrize("content", [b"", b"\xff" * 64, b"\x02\0\0\0\0\0\0\0{}", b"\x04\0\0\0\0\0\0\0nope"])
-def test_what_is_no_weights_file_is_a_model_error(weights_dir: Path, tmp_path: Path, content: bytes) -> None:
+@pytest.mark.parametrize(
+    "content", [b"", b"\xff" * 64, b"\x02\0\0\0\0\0\0\0{}", b"\x04\0\0\0\0\0\0\0nope"]
+)
+def test_what_is_no_weights_file_is_a_model_error(
+    weights_dir: Path, tmp_path: Path, content: bytes
+) -> None:
     shutil.copy(weights_dir / "tokenizer.json", tmp_path)
     (tmp_path / "model.safetensors").write_bytes(content)
     with pytest.raises(ModelError, match=r"model\.safetensors"):
@@ -198,7 +211,12 @@ def test_a_missing_runtime_is_named_with_its_remedy(weights_dir: Path) -> None:
     root = Path(__file__).parents[2]
     environment = {**os.environ, "HTM_MODEL_DIR": str(weights_dir)}
     answer = subprocess.run(
-        [sys.executable, "-c", code], cwd=root, env=environment, capture_output=True, text=True, check=True
+        [sys.executable, "-c", code],
+        cwd=root,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert answer.stdout.startswith("ModelError")
     assert 'pip install "htm-memory[embedded]"' in answer.stdout
@@ -206,7 +224,9 @@ def test_a_missing_runtime_is_named_with_its_remedy(weights_dir: Path) -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
 def test_a_forked_process_embeds_too(
-    weights_dir: Path, monkeypatch: pytest.MonkeyPatch, in_a_fork: Callable[[Callable[[], bool]], bool]
+    weights_dir: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    in_a_fork: Callable[[Callable[[], bool]], bool],
 ) -> None:
     monkeypatch.setenv("HTM_MODEL_DIR", str(weights_dir))
     before = resolve(None).documents(TEXTS)
@@ -215,5 +235,10 @@ def test_a_forked_process_embeds_too(
 
 def test_a_process_may_end_while_other_threads_embed(weights_dir: Path) -> None:
     """Threads that come back from native code while the interpreter is taken down would end the process with SIGABRT."""
-    done = subprocess.run([sys.executable, "-c", AT_WORK, str(weights_dir)], capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", AT_WORK, str(weights_dir)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
     assert (done.returncode, done.stderr) == (0, "")

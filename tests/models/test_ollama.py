@@ -70,13 +70,20 @@ def test_documents_and_questions_carry_their_own_prefix(server: StandIn) -> None
         ["search_document: a fact", "search_document: another"],
         ["search_query: a question?"],
     ]
-    assert {(request["path"], request["model"]) for request in server.requests} == {("/api/embed", "nomic-embed-text")}
+    assert {(request["path"], request["model"]) for request in server.requests} == {
+        ("/api/embed", "nomic-embed-text")
+    }
 
 
 def test_a_client_made_by_hand_is_a_memorys_embedder_too(server: StandIn, make: Make) -> None:
-    with make(embedder=langchain_ollama.OllamaEmbeddings(model="all-minilm"), embed="now") as memory:
+    with make(
+        embedder=langchain_ollama.OllamaEmbeddings(model="all-minilm"), embed="now"
+    ) as memory:
         memory.remember_many(
-            [{"content": "My sister Clara is allergic to peanuts."}, {"content": "The boat left at noon."}]
+            [
+                {"content": "My sister Clara is allergic to peanuts."},
+                {"content": "The boat left at noon."},
+            ]
         )
         [hit] = memory.recall("What is my sister Clara allergic to?", mode="vector", limit=1)
         assert "peanuts" in hit.content
@@ -100,7 +107,9 @@ def test_a_lone_surrogate_is_sent_as_a_replacement(server: StandIn) -> None:
     assert server.requests[0]["input"] == ["half \ufffd"]
 
 
-def test_a_dead_server_is_a_model_error_that_says_what_to_run(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_dead_server_is_a_model_error_that_says_what_to_run(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     with StandIn() as gone:
         port = gone.server_port
     monkeypatch.setenv("OLLAMA_HOST", f"http://127.0.0.1:{port}")
@@ -114,7 +123,11 @@ def test_a_dead_server_is_a_model_error_that_says_what_to_run(monkeypatch: pytes
         ("nomic-embed-text:v1.5", "search_document: ", "search_query: "),
         ("nomic-embed-text-v2-moe", "search_document: ", "search_query: "),
         ("mxbai-embed-large", "", "Represent this sentence for searching relevant passages: "),
-        ("snowflake-arctic-embed:22m", "", "Represent this sentence for searching relevant passages: "),
+        (
+            "snowflake-arctic-embed:22m",
+            "",
+            "Represent this sentence for searching relevant passages: ",
+        ),
         ("snowflake-arctic-embed2:568m", "", "query: "),
         ("someone/multilingual-e5-large", "passage: ", "query: "),
         ("embeddinggemma", "title: none | text: ", "task: search result | query: "),

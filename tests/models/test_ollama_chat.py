@@ -23,7 +23,10 @@ class StandIn(ThreadingHTTPServer):
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.requests: list[dict[str, Any]] = []
-        self.answers: dict[str, list[str]] = {"tags": ["Food:Coffees"], "facts": ["Ann likes coffee a lot."]}
+        self.answers: dict[str, list[str]] = {
+            "tags": ["Food:Coffees"],
+            "facts": ["Ann likes coffee a lot."],
+        }
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -34,8 +37,15 @@ class _Handler(BaseHTTPRequestHandler):
         self.server.requests.append({"path": self.path, **asked})
         [field] = asked["format"]["properties"]
         said = json.dumps({field: self.server.answers[field]})
-        line = {"model": asked["model"], "created_at": "2026-01-01T00:00:00Z", "done": True, "done_reason": "stop"}
-        data = json.dumps({**line, "message": {"role": "assistant", "content": said}}).encode() + b"\n"
+        line = {
+            "model": asked["model"],
+            "created_at": "2026-01-01T00:00:00Z",
+            "done": True,
+            "done_reason": "stop",
+        }
+        data = (
+            json.dumps({**line, "message": {"role": "assistant", "content": said}}).encode() + b"\n"
+        )
         self.send_response(200)
         self.send_header("Content-Type", "application/x-ndjson")
         self.send_header("Content-Length", str(len(data)))
@@ -60,12 +70,18 @@ def test_a_tagger_of_ollama_is_asked_for_a_schema_and_the_same_each_time(server:
     assert tagger is not None
     assert tagger.tags("Ann likes coffee.", known=["work"]) == ("food:coffee",)
     [request] = server.requests
-    assert (request["path"], request["model"], request["options"]["temperature"]) == ("/api/chat", "gemma3", 0.0)
+    assert (request["path"], request["model"], request["options"]["temperature"]) == (
+        "/api/chat",
+        "gemma3",
+        0.0,
+    )
     assert [message["role"] for message in request["messages"]] == ["system", "user"]
     assert "Tags in use: work" in request["messages"][1]["content"]
 
 
-def test_a_server_that_writes_by_the_schema_ends_the_list_of_tags_and_more_are_cut(server: StandIn) -> None:
+def test_a_server_that_writes_by_the_schema_ends_the_list_of_tags_and_more_are_cut(
+    server: StandIn,
+) -> None:
     """A small model goes on with a list for ever; what a server answers that does not heed the limit is not refused."""
     server.answers["tags"] = [f"topic-{n}" for n in range(9)]
     tagger = resolve_tagger("ollama:gemma3")

@@ -12,7 +12,13 @@ from hypothesis import strategies as st
 
 from htm_core.base.errors import InvalidInput, ModelError
 from htm_core.models.chat import FactAnswer
-from htm_core.models.propositioners import LONGEST, MOST, CheckedPropositioner, is_fact, resolve_propositioner
+from htm_core.models.propositioners import (
+    LONGEST,
+    MOST,
+    CheckedPropositioner,
+    is_fact,
+    resolve_propositioner,
+)
 from tests.stand_ins import StandInChat
 
 
@@ -23,8 +29,18 @@ def answering(answer: Any) -> CheckedPropositioner:
 
 
 def test_facts_come_in_order_once_each_without_the_marks_of_a_list() -> None:
-    said = ["- Ann lives in Oslo.", "2. Ann likes\n coffee.", "Ann lives in Oslo.", "no fact", "* The dog is Biscuit."]
-    assert answering(said).facts("…") == ("Ann lives in Oslo.", "Ann likes coffee.", "The dog is Biscuit.")
+    said = [
+        "- Ann lives in Oslo.",
+        "2. Ann likes\n coffee.",
+        "Ann lives in Oslo.",
+        "no fact",
+        "* The dog is Biscuit.",
+    ]
+    assert answering(said).facts("…") == (
+        "Ann lives in Oslo.",
+        "Ann likes coffee.",
+        "The dog is Biscuit.",
+    )
 
 
 def test_the_whole_text_over_again_is_no_fact_of_it() -> None:
@@ -47,7 +63,9 @@ def test_remarks_of_a_model_are_no_facts(remark: str) -> None:
     assert not is_fact(remark)
 
 
-@pytest.mark.parametrize("fact", ["Ann lives in Oslo.", "太郎は東京に住んでいます。", "Anna wohnt in Köln."])
+@pytest.mark.parametrize(
+    "fact", ["Ann lives in Oslo.", "太郎は東京に住んでいます。", "Anna wohnt in Köln."]
+)
 def test_a_sentence_is_a_fact_in_any_language(fact: str) -> None:
     assert is_fact(fact)
 
@@ -69,24 +87,39 @@ def test_a_chat_model_is_asked_for_facts() -> None:
     chat = StandInChat(FactAnswer(facts=["Ann lives in Oslo.", "Ann likes coffee."]))
     made = resolve_propositioner(chat)
     assert made is not None
-    assert made.facts("Ann lives in Oslo and likes coffee.") == ("Ann lives in Oslo.", "Ann likes coffee.")
-    assert re.search(r"<text-([a-z]{11})>\nAnn lives in Oslo and likes coffee.\n</text-\1>", chat.asked[0][1][1])
+    assert made.facts("Ann lives in Oslo and likes coffee.") == (
+        "Ann lives in Oslo.",
+        "Ann likes coffee.",
+    )
+    assert re.search(
+        r"<text-([a-z]{11})>\nAnn lives in Oslo and likes coffee.\n</text-\1>", chat.asked[0][1][1]
+    )
 
 
 def test_a_chat_model_is_told_who_said_a_text_and_when() -> None:
     chat = StandInChat(FactAnswer(facts=["Ann moved to Oslo on 2026-11-19."]))
     made = resolve_propositioner(chat)
     assert made is not None
-    made.facts("I moved to Oslo yesterday.", speaker="Ann\nLee", at=datetime(2026, 11, 20, 9, tzinfo=UTC))
+    made.facts(
+        "I moved to Oslo yesterday.", speaker="Ann\nLee", at=datetime(2026, 11, 20, 9, tzinfo=UTC)
+    )
     made.facts("I moved to Oslo yesterday.", at=datetime(2026, 11, 20, 9, tzinfo=UTC))
     made.facts("I moved to Oslo yesterday.")
-    assert re.match(r"Speaker: <name-([a-z]{11})>Ann Lee</name-\1>\nDay: Friday, 2026-11-20\n", chat.asked[0][1][1])
-    assert re.search(r"The text:\n<text-([a-z]{11})>\nI moved to Oslo yesterday.\n</text-\1>$", chat.asked[0][1][1])
+    assert re.match(
+        r"Speaker: <name-([a-z]{11})>Ann Lee</name-\1>\nDay: Friday, 2026-11-20\n",
+        chat.asked[0][1][1],
+    )
+    assert re.search(
+        r"The text:\n<text-([a-z]{11})>\nI moved to Oslo yesterday.\n</text-\1>$",
+        chat.asked[0][1][1],
+    )
     assert chat.asked[1][1][1].startswith("Day: Friday, 2026-11-20\n")
     assert chat.asked[2][1][1].startswith("The text:")
 
 
-@pytest.mark.parametrize("written", ["{opening}", "{opening}Ann Lee{closing}", "{opening}Ann Lee", "Ann Lee"])
+@pytest.mark.parametrize(
+    "written", ["{opening}", "{opening}Ann Lee{closing}", "{opening}Ann Lee", "Ann Lee"]
+)
 def test_the_tag_around_the_name_stands_in_no_fact(written: str) -> None:
     class Copies:
         """A small model, which copies the tag of the speaker's name."""
@@ -99,11 +132,17 @@ def test_the_tag_around_the_name_stands_in_no_fact(written: str) -> None:
         def invoke(self, messages: list[tuple[str, str]]) -> FactAnswer:
             found = re.search(r"(<name-[a-z]+>)Ann Lee(</name-[a-z]+>)", messages[-1][1])
             assert found is not None
-            return FactAnswer(facts=[f"{written.format(opening=found[1], closing=found[2])}'s mother lives in Fez."])
+            return FactAnswer(
+                facts=[
+                    f"{written.format(opening=found[1], closing=found[2])}'s mother lives in Fez."
+                ]
+            )
 
     made = resolve_propositioner(Copies())
     assert made is not None
-    assert made.facts("My mother lives in Fez, by the way.", speaker="Ann Lee") == ("Ann Lee's mother lives in Fez.",)
+    assert made.facts("My mother lives in Fez, by the way.", speaker="Ann Lee") == (
+        "Ann Lee's mother lives in Fez.",
+    )
 
 
 def test_a_propositioner_of_ones_own_is_told_what_it_takes() -> None:

@@ -50,7 +50,9 @@ class PairModel:
 
     def predict(self, pairs: list[tuple[str, str]]) -> Any:
         numbers = [float(query in text) for query, text in pairs]
-        return SimpleNamespace(tolist=lambda: [[number] for number in numbers] if self.column else numbers)
+        return SimpleNamespace(
+            tolist=lambda: [[number] for number in numbers] if self.column else numbers
+        )
 
 
 class LangChainPairs:
@@ -60,12 +62,18 @@ class LangChainPairs:
         return [float(query in text) for query, text in pairs]
 
 
-@pytest.mark.parametrize("spec", [shared_words, OwnReranker(), PairModel(), PairModel(column=True), LangChainPairs()])
-def test_a_model_that_gives_numbers_puts_the_highest_first_and_keeps_the_order_of_equal_ones(spec: object) -> None:
+@pytest.mark.parametrize(
+    "spec", [shared_words, OwnReranker(), PairModel(), PairModel(column=True), LangChainPairs()]
+)
+def test_a_model_that_gives_numbers_puts_the_highest_first_and_keeps_the_order_of_equal_ones(
+    spec: object,
+) -> None:
     assert order(spec) == [1, 3, 0, 2]
 
 
-def test_a_chat_model_names_the_numbers_of_those_that_help_and_the_others_follow_in_their_order() -> None:
+def test_a_chat_model_names_the_numbers_of_those_that_help_and_the_others_follow_in_their_order() -> (
+    None
+):
     chat = StandInChat(RankAnswer(numbers=[4, 2, 4]))
     assert order(chat) == [3, 1, 0, 2]
     assert "1. a boat\n2. the harbour of Ghent\n" in chat.asked[0][1][1]
@@ -99,7 +107,8 @@ def test_a_model_that_raises_is_a_model_error_that_says_what_becomes_of_the_hits
         raise ConnectionError("no route")
 
     with pytest.raises(
-        ModelError, match=r"reranker .*broken failed: ConnectionError: no route.*keep the order of the search"
+        ModelError,
+        match=r"reranker .*broken failed: ConnectionError: no route.*keep the order of the search",
     ):
         order(broken)
 
@@ -135,7 +144,9 @@ def test_none_is_none_and_what_cannot_be_one_is_refused() -> None:
             resolve_reranker(spec)
 
 
-def test_a_named_model_is_one_for_all_memories_and_loaded_at_its_first_use(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_named_model_is_one_for_all_memories_and_loaded_at_its_first_use(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     loaded: list[str] = []
 
     class CrossEncoder(PairModel):
@@ -145,7 +156,9 @@ def test_a_named_model_is_one_for_all_memories_and_loaded_at_its_first_use(monke
             super().__init__()
             loaded.append(name)
 
-    monkeypatch.setitem(sys.modules, "sentence_transformers", SimpleNamespace(CrossEncoder=CrossEncoder))
+    monkeypatch.setitem(
+        sys.modules, "sentence_transformers", SimpleNamespace(CrossEncoder=CrossEncoder)
+    )
     name = "cross-encoder:stand-in/of-this-test"
     one, other = resolved(name), resolved(name)
     assert one is other
@@ -154,7 +167,9 @@ def test_a_named_model_is_one_for_all_memories_and_loaded_at_its_first_use(monke
     assert loaded == ["stand-in/of-this-test"]
 
 
-def test_a_cross_encoder_without_its_package_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cross_encoder_without_its_package_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
     with pytest.raises(ModelError, match="pip install sentence-transformers"):
         order("cross-encoder:stand-in/not-installed")

@@ -95,4 +95,7 @@ def test_a_model_of_llamaindex_is_asked_in_its_own_messages() -> None:
             return self
 
     assert structured(Model(), Colour, "Name it.", "A rose.") == Colour(name="red", share=1)
-    assert [(str(each.role.value), each.content) for each in asked[0]] == [("system", "Name it."), ("user", "A rose.")]
+    assert [(str(each.role.value), each.content) for each in asked[0]] == [
+        ("system", "Name it."),
+        ("user", "A rose."),
+    ]

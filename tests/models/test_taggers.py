@@ -48,7 +48,9 @@ def test_it_is_known_by_its_name() -> None:
 
 @pytest.mark.parametrize("spec", ["", "ollama:", "gpt", 7, Given, object()])
 def test_what_cannot_be_a_tagger_is_refused_with_what_can(spec: Any) -> None:
-    with pytest.raises(InvalidInput, match='expected None, "keywords", "ollama:MODEL", a chat model'):
+    with pytest.raises(
+        InvalidInput, match='expected None, "keywords", "ollama:MODEL", a chat model'
+    ):
         resolve_tagger(spec)
 
 
@@ -118,7 +120,11 @@ def test_a_chat_model_that_gives_no_list_is_caught(answer: Any) -> None:
 @pytest.mark.parametrize(
     ("text", "known", "tags"),
     [
-        ("Ann prefers coffee from Ethiopia.", ["food:coffee", "person:ann", "work"], ["food:coffee", "person:ann"]),
+        (
+            "Ann prefers coffee from Ethiopia.",
+            ["food:coffee", "person:ann", "work"],
+            ["food:coffee", "person:ann"],
+        ),
         ("The dog is called Biscuit.", [], ["biscuit", "dog"]),
         ("We moved the databases to Oslo.", ["tech:database"], ["tech:database", "oslo"]),
         ("Die Katze heißt Mimi.", ["tier:katze"], ["tier:katze", "mimi"]),
@@ -133,8 +139,12 @@ def test_keywords_are_tags_in_use_and_then_the_words_that_stand_out(
     assert KeywordTagger().tag(text, known)[: len(tags)] == tags
 
 
-@given(st.text(max_size=200), st.lists(st.sampled_from(["a:b", "food:coffee", "work"]), unique=True))
-def test_the_keyword_tagger_answers_any_text_with_what_can_be_spelled(text: str, known: list[str]) -> None:
+@given(
+    st.text(max_size=200), st.lists(st.sampled_from(["a:b", "food:coffee", "work"]), unique=True)
+)
+def test_the_keyword_tagger_answers_any_text_with_what_can_be_spelled(
+    text: str, known: list[str]
+) -> None:
     tagger = resolve_tagger("keywords")
     assert tagger is not None
     assert len(tagger.tags(text, known=known)) <= MOST

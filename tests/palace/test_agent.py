@@ -29,11 +29,15 @@ def said(agent: Any, text: str, thread: str = "t") -> Any:
 
 
 def agent(palace: Palace, model: Any, **options: Any) -> Any:
-    return create_agent(model, middleware=[HTMMemoryMiddleware(palace.memory, palace=palace, **options)])
+    return create_agent(
+        model, middleware=[HTMMemoryMiddleware(palace.memory, palace=palace, **options)]
+    )
 
 
 @pytest.mark.parametrize("enforce", ["strict", "advise"])
-def test_the_model_is_told_the_evidence_and_the_answer_carries_it(palace: Palace, enforce: str) -> None:
+def test_the_model_is_told_the_evidence_and_the_answer_carries_it(
+    palace: Palace, enforce: str
+) -> None:
     palace.identify("I am Atlas.")
     placed = palace.file(FACT, room="projects", drawer="heron")
     model = scripted("In May [1].")
@@ -61,7 +65,9 @@ def test_advise_tells_the_model_of_a_miss_and_lets_it_answer(palace: Palace) -> 
 
 
 @pytest.mark.parametrize("enforce", ["strict", "advise"])
-def test_a_reader_may_take_longer_than_a_turn_waits_for_memory(palace: Palace, enforce: str) -> None:
+def test_a_reader_may_take_longer_than_a_turn_waits_for_memory(
+    palace: Palace, enforce: str
+) -> None:
     """A small model on a laptop reads for ten seconds: that says nothing of the database, and no recall is left out for it."""
 
     reading = Palace(palace.memory, reader=slow_reader)
@@ -73,7 +79,9 @@ def test_a_reader_may_take_longer_than_a_turn_waits_for_memory(palace: Palace, e
 
 def test_what_asks_for_nothing_remembered_goes_the_normal_way(palace: Palace) -> None:
     model = scripted("Waves.")
-    assert said(agent(palace, model, enforce="strict"), "Write a poem about the sea.").text == "Waves."
+    assert (
+        said(agent(palace, model, enforce="strict"), "Write a poem about the sea.").text == "Waves."
+    )
 
 
 def test_a_layer_that_fails_raises_when_strict(palace: Palace) -> None:

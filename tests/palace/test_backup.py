@@ -7,12 +7,20 @@ import io
 from tests.palace.conftest import Build, Clock
 
 
-def test_a_palace_that_is_read_back_has_its_rooms_its_notes_and_its_audit(build: Build, clock: Clock) -> None:
+def test_a_palace_that_is_read_back_has_its_rooms_its_notes_and_its_audit(
+    build: Build, clock: Clock
+) -> None:
     palace = build()
     palace.identify("I am Atlas.")
     palace.file("The boiler was serviced in May.", room="house", drawer="boiler")
     note = palace.note("Clara moved to Lisbon.", ttl=600)
-    palace.promote(note, room="people", drawer="clara", reason="asked about often", summary="Clara lives in Lisbon.")
+    palace.promote(
+        note,
+        room="people",
+        drawer="clara",
+        reason="asked about often",
+        summary="Clara lives in Lisbon.",
+    )
     palace.note("Only for now.", ttl=600)
     text = io.StringIO()
     palace.memory.backup.write(text)

@@ -33,7 +33,13 @@ def test_a_palace_is_furnished_looked_at_and_consulted(htm: Htm) -> None:
 
 def test_the_check_of_persons_can_be_switched_off(htm: Htm) -> None:
     htm("palace", "file", "Ann: The key to the red boat hangs in the kitchen.", *WHERE)
-    ask = ("palace", "consult", "Where did Bob say the key to the red boat hangs?", "--threshold", "0.1")
+    ask = (
+        "palace",
+        "consult",
+        "Where did Bob say the key to the red boat hangs?",
+        "--threshold",
+        "0.1",
+    )
     assert "does not speak of Bob" in htm(*ask).out
     assert "hangs in the kitchen" in htm(*ask, "--no-persons").out
 
@@ -44,9 +50,16 @@ def test_a_note_is_promoted_with_a_reason_and_a_summary(htm: Htm) -> None:
     assert refused.code != 0
     assert "--reason" in refused.err
     options = (*WHERE, "--session", "s", "--reason", "Asked for.", "--summary")
-    assert "Promoted" in htm("palace", "promote", note["id"], *options, "The heron ships in May.").out
-    assert "Duplicate" in htm("palace", "promote", note["id"], *options, "The heron ships in May.").out
-    assert "contradicts" in htm("palace", "promote", note["id"], *options, "The heron ships in June.").out
+    assert (
+        "Promoted" in htm("palace", "promote", note["id"], *options, "The heron ships in May.").out
+    )
+    assert (
+        "Duplicate" in htm("palace", "promote", note["id"], *options, "The heron ships in May.").out
+    )
+    assert (
+        "contradicts"
+        in htm("palace", "promote", note["id"], *options, "The heron ships in June.").out
+    )
 
 
 def test_a_palace_goes_to_a_folder_and_back(htm: Htm, tmp_path: Path) -> None:
@@ -77,14 +90,19 @@ def gitea(monkeypatch: pytest.MonkeyPatch) -> Iterator[trackers.StandIn]:
     """A Gitea with two issues, whose token is in the environment."""
     with trackers.stand_in() as server:
         server.answer = trackers.Tracker(
-            "gitea", {7: "Rotate the keys", 42: "Login fails since Monday"}, ["A restart helps."], {"On-call": "Ann."}
+            "gitea",
+            {7: "Rotate the keys", 42: "Login fails since Monday"},
+            ["A restart helps."],
+            {"On-call": "Ann."},
         )
         monkeypatch.setenv("GITEA_TOKEN", trackers.TOKEN)
         monkeypatch.setenv("GITEA_HOST", server.url)
         yield server
 
 
-def test_issues_are_registered_and_fetched_when_a_question_names_one(htm: Htm, gitea: trackers.StandIn) -> None:
+def test_issues_are_registered_and_fetched_when_a_question_names_one(
+    htm: Htm, gitea: trackers.StandIn
+) -> None:
     source = f"{gitea.url}/team/api"
     told = htm("palace", "register", source, "--tracker", "gitea", "--json").json
     assert (told["listed"], told["added"], told["complete"]) == (3, 3, True)
@@ -93,7 +111,9 @@ def test_issues_are_registered_and_fetched_when_a_question_names_one(htm: Htm, g
     found = htm(*ask, "--source", source, "--tracker", "gitea", "--json").json
     assert (found["verdict"], found["layers"][3]["state"]) == ("grounded", "hit")
     assert "A restart helps." in found["layers"][3]["evidence"][0]["content"]
-    assert "--source" in htm(*ask, "--json").out  # another process has no fetcher, and its layer says what to do
+    assert (
+        "--source" in htm(*ask, "--json").out
+    )  # another process has no fetcher, and its layer says what to do
 
 
 def test_one_thing_is_fetched_as_it_is_now_and_nothing_is_stored(
@@ -120,7 +140,9 @@ def test_a_token_is_sent_only_to_the_host_that_it_is_for(
     monkeypatch.setenv("GITEA_HOST", "git.example.org")
     for kind, below in (("gitea", "issues"), ("github", "issues"), ("gitlab", "-/issues")):
         monkeypatch.setenv(f"{kind.upper()}_TOKEN", trackers.TOKEN)
-        assert htm("palace", "fetch", f"{gitea.url}/team/api/{below}/42", "--tracker", kind).code != 0
+        assert (
+            htm("palace", "fetch", f"{gitea.url}/team/api/{below}/42", "--tracker", kind).code != 0
+        )
     assert len(gitea.asked) >= 3
     assert not any(trackers.TOKEN in str(request.headers) for request in gitea.asked)
 

@@ -46,7 +46,16 @@ def test_a_promotion_that_is_killed_leaves_the_palace_as_it_was(
     palace = build("borg")
     palace.file("The weir is old.", room="river", drawer="sluice")
     note = palace.note("The sluice was open at nine.")
-    code = [sys.executable, "-c", CHILD, url or "", palace.memory.tenant, moment, clock().isoformat(), note.id]
+    code = [
+        sys.executable,
+        "-c",
+        CHILD,
+        url or "",
+        palace.memory.tenant,
+        moment,
+        clock().isoformat(),
+        note.id,
+    ]
     with subprocess.Popen(code, stdout=subprocess.PIPE, text=True, cwd=ROOT,
                           env=os.environ | {"PYTHONPATH": str(ROOT)}) as child:  # fmt: skip
         assert child.stdout is not None
@@ -55,7 +64,10 @@ def test_a_promotion_that_is_killed_leaves_the_palace_as_it_was(
     assert [each.content for each in palace.look()] == ["The weir is old."]
     assert palace.decisions() == []
     kept = {each.content: each.promoted_at for each in palace.notes()}
-    assert kept == {"The sluice was open at nine.": None, "A note of the robot that was killed.": None}
+    assert kept == {
+        "The sluice was open at nine.": None,
+        "A note of the robot that was killed.": None,
+    }
     outcome: Promoted | Duplicate | Conflict = palace.promote(note, summary=SUMMARY, **PLACE)
     assert isinstance(outcome, Promoted)
     assert {each.content for each in palace.look()} == {"The weir is old.", SUMMARY}

@@ -24,7 +24,9 @@ def test_without_a_reader_the_question_mark_decides_and_the_reason_says_so(promp
 
 @pytest.mark.parametrize("kind", TASKS)
 def test_a_task_asks_for_nothing_remembered_whatever_its_mark(kind: str) -> None:
-    assert detection("Could you do it?", KINDS | {kind: 0.6, "asks": 0.9}) == Detection(False, TASKS[kind])
+    assert detection("Could you do it?", KINDS | {kind: 0.6, "asks": 0.9}) == Detection(
+        False, TASKS[kind]
+    )
 
 
 def test_a_question_is_known_by_its_mark_or_by_the_reader() -> None:
@@ -51,7 +53,9 @@ def test_a_reader_that_fails_leaves_the_mark(monkeypatch: pytest.MonkeyPatch) ->
         raise ModelError("it is broken")
 
     monkeypatch.setattr(EmbeddedReader, "kinds", fails)
-    assert detect("Where is it?") == Detection(True, "has a question mark; no reader is here to read it")
+    assert detect("Where is it?") == Detection(
+        True, "has a question mark; no reader is here to read it"
+    )
 
 
 def test_the_wilson_interval_is_that_of_the_tables() -> None:

@@ -27,7 +27,14 @@ def test_the_first_layer_with_evidence_ends_the_walk(palace: Palace) -> None:
     enforcer = Enforcer(palace, threshold=0.3)
     palace.identify("I am Atlas.")
     palace.procedure("Ports", ["Look at the port list."], triggers=["which port"])
-    assert states(enforcer) == {"L0": "loaded", "L1": "miss", "L2": "miss", "L3": "miss", "L4": "hit", "L5": "skipped"}
+    assert states(enforcer) == {
+        "L0": "loaded",
+        "L1": "miss",
+        "L2": "miss",
+        "L3": "miss",
+        "L4": "hit",
+        "L5": "skipped",
+    }
     palace.artifact("file:///etc/ports", fetch=lambda uri: "billing 8080", about=FACT)
     assert states(enforcer)["L3"] == "hit"
     assert states(enforcer)["L4"] == "skipped"
@@ -43,7 +50,11 @@ def test_evidence_says_where_it_comes_from_and_how_well_it_fits(palace: Palace) 
     placed = palace.file(FACT, room="projects", drawer="billing")
     grounding = Enforcer(palace, threshold=0.3).consult(QUESTION)
     evidence = grounding.evidence[0]
-    assert (evidence.id, evidence.node_id, evidence.source) == (placed.id, placed.node_id, "projects/billing")
+    assert (evidence.id, evidence.node_id, evidence.source) == (
+        placed.id,
+        placed.node_id,
+        "projects/billing",
+    )
     assert (evidence.robot, evidence.session, evidence.layer) == ("atlas", "today", "L1")
     assert 0.3 <= evidence.score <= 1
     assert (grounding.verdict, grounding.stopped, grounding.answer, grounding.may_generate) == (
@@ -88,7 +99,9 @@ def test_a_prompt_that_asks_for_nothing_remembered_is_looked_up_too_and_is_free_
 def test_every_consultation_is_a_row_that_can_be_audited(palace: Palace) -> None:
     enforcer = Enforcer(palace, threshold=0.3)
     placed = palace.file(FACT, room="projects", drawer="billing")
-    ids = [enforcer.consult(prompt).id for prompt in (QUESTION, "Write a poem.", "What did Zoe say?")]
+    ids = [
+        enforcer.consult(prompt).id for prompt in (QUESTION, "Write a poem.", "What did Zoe say?")
+    ]
     rows = palace.consultations()
     assert [row.id for row in rows] == ids[::-1]
     assert [row.verdict for row in rows] == ["miss", "free", "grounded"]
@@ -109,18 +122,25 @@ NECKLACE = "Caroline: The necklace from grandma stands for love."
 WRONG = "What does the necklace that grandma gave Melanie stand for?"
 
 
-def test_what_has_no_name_of_the_question_is_no_evidence_unless_persons_are_not_told_apart(palace: Palace) -> None:
+def test_what_has_no_name_of_the_question_is_no_evidence_unless_persons_are_not_told_apart(
+    palace: Palace,
+) -> None:
     palace.file(NECKLACE, room="talk", drawer="june")
     grounding = Enforcer(palace, threshold=0.05).consult(WRONG)
     assert (grounding.verdict, grounding.answer) == ("miss", MISS)
     assert grounding.layers[1].why == "what fits it does not speak of Melanie"
     assert Enforcer(palace, threshold=0.05, persons=False).consult(WRONG).verdict == "grounded"
-    assert Enforcer(palace, threshold=0.05).consult(WRONG.replace("Melanie", "Caroline")).verdict == "grounded"
+    assert (
+        Enforcer(palace, threshold=0.05).consult(WRONG.replace("Melanie", "Caroline")).verdict
+        == "grounded"
+    )
 
 
 def test_what_only_asks_is_no_evidence_unless_it_is_asked_what_was_asked(palace: Palace) -> None:
     palace.file("Which port does the billing service listen on?", room="projects", drawer="billing")
-    missed = Enforcer(palace, threshold=0.05).consult("Which port does our billing service listen on?")
+    missed = Enforcer(palace, threshold=0.05).consult(
+        "Which port does our billing service listen on?"
+    )
     assert missed.verdict == "miss"
     assert "only asks" in missed.layers[1].why
     asked = Enforcer(palace, threshold=0.05).consult(
@@ -134,10 +154,16 @@ def test_words_alone_that_find_somebody_else_make_no_miss(palace: Palace, embedd
     palace.file(NECKLACE, room="talk", drawer="june")
     embedder.down = True
     grounding = Enforcer(palace, threshold=0.05).consult(WRONG)
-    assert (grounding.verdict, grounding.layers[1].state, grounding.may_generate) == ("failed", "failed", False)
+    assert (grounding.verdict, grounding.layers[1].state, grounding.may_generate) == (
+        "failed",
+        "failed",
+        False,
+    )
 
 
-def test_a_note_about_somebody_else_is_no_evidence_either_and_the_walk_goes_on(palace: Palace) -> None:
+def test_a_note_about_somebody_else_is_no_evidence_either_and_the_walk_goes_on(
+    palace: Palace,
+) -> None:
     palace.note(NECKLACE)
     palace.procedure("Necklaces", ["Ask."], triggers=["necklace"])
     said = states(Enforcer(palace, threshold=0.05), WRONG)
@@ -159,7 +185,9 @@ def test_a_trigger_of_a_procedure_is_reason_enough_to_ask(palace: Palace) -> Non
     assert Enforcer(palace).consult("Redeploy to stagings.").verdict == "free"
 
 
-def test_notes_of_another_session_and_expired_ones_are_no_evidence(build: Build, clock: Clock) -> None:
+def test_notes_of_another_session_and_expired_ones_are_no_evidence(
+    build: Build, clock: Clock
+) -> None:
     here, elsewhere = build(), build(session="tomorrow")
     here.note(FACT, ttl=60)
     assert Enforcer(here, threshold=0.3).consult(QUESTION).stopped == "L2"
@@ -174,7 +202,9 @@ def test_a_conversation_that_was_not_filed_is_not_evidence(palace: Palace) -> No
     assert Enforcer(palace, threshold=0.3).consult(QUESTION).verdict == "miss"
 
 
-def test_an_artifact_that_is_named_is_fetched_and_what_it_says_is_the_evidence(palace: Palace) -> None:
+def test_an_artifact_that_is_named_is_fetched_and_what_it_says_is_the_evidence(
+    palace: Palace,
+) -> None:
     asked: list[str] = []
 
     def fetch(uri: str) -> str:
@@ -234,7 +264,9 @@ def test_a_source_without_a_fetcher_in_this_process_is_not_a_miss(build: Build) 
     assert "no fetcher in this process" in grounding.failures[0].why
 
 
-def test_a_layer_below_may_answer_where_one_above_failed_unless_it_is_strict(palace: Palace) -> None:
+def test_a_layer_below_may_answer_where_one_above_failed_unless_it_is_strict(
+    palace: Palace,
+) -> None:
     palace.artifact("tracker://issues/42", fetch=broken)
     palace.procedure("Status", ["Ask."], triggers=["status of issue"])
     grounding = Enforcer(palace).consult("What is the status of issue 42?")
@@ -244,7 +276,9 @@ def test_a_layer_below_may_answer_where_one_above_failed_unless_it_is_strict(pal
         Enforcer(palace, strict=True).consult("What is the status of issue 42?")
 
 
-def test_an_embedder_that_is_down_makes_no_miss_and_words_may_still_answer(palace: Palace, embedder: Any) -> None:
+def test_an_embedder_that_is_down_makes_no_miss_and_words_may_still_answer(
+    palace: Palace, embedder: Any
+) -> None:
     palace.file(FACT, room="projects", drawer="billing")
     embedder.down = True
     grounding = Enforcer(palace, threshold=0.3).consult(QUESTION)
@@ -258,7 +292,9 @@ def test_an_embedder_that_is_down_makes_no_miss_and_words_may_still_answer(palac
 
 def test_a_database_that_is_down_is_not_a_miss_and_raises_when_strict(embedder: Any) -> None:
     settings = Settings(pool_timeout=2.0, worker="off")
-    with Memory("atlas", url="postgresql://nobody@127.0.0.1:1/none", embedder=embedder, settings=settings) as memory:
+    with Memory(
+        "atlas", url="postgresql://nobody@127.0.0.1:1/none", embedder=embedder, settings=settings
+    ) as memory:
         palace = Palace(memory)
         grounding = Enforcer(palace, detector=lambda prompt: True).consult(QUESTION)
         assert (grounding.verdict, grounding.id, grounding.may_generate) == ("failed", None, False)
@@ -266,9 +302,7 @@ def test_a_database_that_is_down_is_not_a_miss_and_raises_when_strict(embedder: 
             Enforcer(palace, detector=lambda prompt: True, strict=True).consult(QUESTION)
 
 
-IDENTITY = (
-    "I am Timmy, who looks after the fleet. My mandates: never guess, never deploy on Fridays. I report every morning."
-)
+IDENTITY = "I am Timmy, who looks after the fleet. My mandates: never guess, never deploy on Fridays. I report every morning."
 
 
 @pytest.mark.parametrize(
@@ -279,7 +313,9 @@ IDENTITY = (
         ("When do you report?", "I report every morning."),
     ],
 )  # fmt: skip
-def test_a_question_about_oneself_is_answered_from_the_identity(palace: Palace, prompt: str, told: str) -> None:
+def test_a_question_about_oneself_is_answered_from_the_identity(
+    palace: Palace, prompt: str, told: str
+) -> None:
     palace.identify(IDENTITY)
     palace.file_many([f"Truck {at} was washed." for at in range(10)], room="fleet", drawer="trucks")
     grounding = Enforcer(palace, detector=lambda _: True).consult(prompt)
@@ -295,19 +331,33 @@ def test_the_questions_of_the_identity_are_taken_for_such_as_need_memory(palace:
         assert Enforcer(palace, strict=True).consult(prompt).verdict == "grounded"
 
 
-@pytest.mark.parametrize("prompt", ["What did we decide about zebras?", "Which hotel did I book?", "Who was it?"])
-def test_another_question_is_none_about_oneself_and_stays_a_miss(palace: Palace, prompt: str) -> None:
+@pytest.mark.parametrize(
+    "prompt", ["What did we decide about zebras?", "Which hotel did I book?", "Who was it?"]
+)
+def test_another_question_is_none_about_oneself_and_stays_a_miss(
+    palace: Palace, prompt: str
+) -> None:
     palace.identify(IDENTITY)
     grounding = Enforcer(palace, detector=lambda _: True).consult(prompt)
-    assert (grounding.verdict, grounding.layers[0].state, grounding.evidence) == ("miss", "loaded", ())
+    assert (grounding.verdict, grounding.layers[0].state, grounding.evidence) == (
+        "miss",
+        "loaded",
+        (),
+    )
 
 
-def test_what_is_filed_answers_beside_the_identity_and_half_of_a_question_is_a_doubt(palace: Palace) -> None:
+def test_what_is_filed_answers_beside_the_identity_and_half_of_a_question_is_a_doubt(
+    palace: Palace,
+) -> None:
     palace.identify(IDENTITY)
-    doubted = Enforcer(palace, detector=lambda _: True).consult("What must you never do on Fridays?")
+    doubted = Enforcer(palace, detector=lambda _: True).consult(
+        "What must you never do on Fridays?"
+    )
     assert (doubted.verdict, doubted.layers[0].state) == ("uncertain", "uncertain")
     palace.file("My mandates are two, says Ines.", room="people", drawer="ines")
-    both = Enforcer(palace, threshold=0.3, detector=lambda _: True).consult("What are my mandates, says Ines?")
+    both = Enforcer(palace, threshold=0.3, detector=lambda _: True).consult(
+        "What are my mandates, says Ines?"
+    )
     assert [each.layer for each in both.evidence].count("L1") == 1
 
 
@@ -336,5 +386,9 @@ def test_palace_and_enforcer_have_awaited_twins(palace: Palace) -> None:
 
 def test_every_verb_of_palace_and_enforcer_has_its_twin() -> None:
     for blocking, twin in ((Palace, AsyncPalace), (Enforcer, AsyncEnforcer)):
-        verbs = {name for name, verb in vars(blocking).items() if inspect.isfunction(verb) and not name.startswith("_")}
+        verbs = {
+            name
+            for name, verb in vars(blocking).items()
+            if inspect.isfunction(verb) and not name.startswith("_")
+        }
         assert verbs <= set(vars(twin))

@@ -65,14 +65,20 @@ def tracker(kind: str, **options: Any) -> Tracker:
 
 
 def issue(kind: str, url: str, number: object = 42) -> str:
-    return f"{url}/team/core/api/-/issues/{number}" if kind == "gitlab" else f"{url}/team/api/issues/{number}"
+    return (
+        f"{url}/team/core/api/-/issues/{number}"
+        if kind == "gitlab"
+        else f"{url}/team/api/issues/{number}"
+    )
 
 
 # -- what is read -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_an_issue_is_a_text_with_its_state_labels_body_and_comments(kind: str, server: StandIn) -> None:
+def test_an_issue_is_a_text_with_its_state_labels_body_and_comments(
+    kind: str, server: StandIn
+) -> None:
     server.answer = tracker(kind)
     text = fetcher(kind, server.url)(issue(kind, server.url))
     assert text == (
@@ -80,7 +86,9 @@ def test_an_issue_is_a_text_with_its_state_labels_body_and_comments(kind: str, s
         "Opened by ann on 2026-02-01, last changed on 2026-02-02, 2 comments\n\nBody of 42.\n\n"
         "Comment by bob on 2026-02-10:\nSeen here too.\n\nComment by bob on 2026-02-11:\nA restart helps."
     )
-    assert "State: closed since 2026-02-03" in fetcher(kind, server.url)(issue(kind, server.url, 41))
+    assert "State: closed since 2026-02-03" in fetcher(kind, server.url)(
+        issue(kind, server.url, 41)
+    )
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -90,8 +98,12 @@ def test_what_is_not_there_is_none(kind: str, server: StandIn) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_of_many_comments_the_newest_are_shown_as_far_as_there_is_room(kind: str, server: StandIn) -> None:
-    server.answer = tracker(kind, comments=[f"Comment {at:03d}. " + "word " * 100 for at in range(250)], page=100)
+def test_of_many_comments_the_newest_are_shown_as_far_as_there_is_room(
+    kind: str, server: StandIn
+) -> None:
+    server.answer = tracker(
+        kind, comments=[f"Comment {at:03d}. " + "word " * 100 for at in range(250)], page=100
+    )
     text = fetcher(kind, server.url)(issue(kind, server.url))
     assert len(text) <= MAX_ARTIFACT_LENGTH
     assert "Comment 249." in text
@@ -114,21 +126,33 @@ def test_a_body_without_end_leaves_room_for_the_last_comment(kind: str, server: 
 
 def grown(reply: Reply) -> Reply:
     if isinstance(reply.data, dict):
-        reply.data.update({name: "y" * 50_000 for name in ("body", "description") if name in reply.data})
+        reply.data.update(
+            {name: "y" * 50_000 for name in ("body", "description") if name in reply.data}
+        )
     return reply
 
 
 @pytest.mark.parametrize(
     ("kind", "path", "said"),
     [
-        ("gitea", "team/api/wiki/On-call", "Wiki page: On call\n\nWhoever is on call restarts heron."),
+        (
+            "gitea",
+            "team/api/wiki/On-call",
+            "Wiki page: On call\n\nWhoever is on call restarts heron.",
+        ),
         ("gitea", "team/api/wiki/Gr%C3%B6%C3%9Fe", "Wiki page: Größe\n\nÜmläute."),
         ("gitea", "team/api/wiki/Nothing", None),
-        ("gitlab", "team/core/api/-/wikis/run/on-call", "Wiki page: run/on-call\n\nWhoever is on call restarts heron."),
+        (
+            "gitlab",
+            "team/core/api/-/wikis/run/on-call",
+            "Wiki page: run/on-call\n\nWhoever is on call restarts heron.",
+        ),
         ("gitlab", "team/core/api/-/wikis/nothing", None),
     ],
 )
-def test_a_wiki_page_is_read_by_its_address(kind: str, path: str, said: str | None, server: StandIn) -> None:
+def test_a_wiki_page_is_read_by_its_address(
+    kind: str, path: str, said: str | None, server: StandIn
+) -> None:
     server.answer = tracker(kind)
     assert fetcher(kind, server.url)(f"{server.url}/{path}") == said
 
@@ -144,11 +168,15 @@ def test_a_pull_request_that_is_named_as_an_issue_says_what_it_is(server: StandI
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_all_pages_of_a_list_are_read_and_only_from_the_address_that_was_given(kind: str, server: StandIn) -> None:
+def test_all_pages_of_a_list_are_read_and_only_from_the_address_that_was_given(
+    kind: str, server: StandIn
+) -> None:
     server.answer = tracker(kind)  # its links lead to another host
     made = fetcher(kind, server.url)
     listed = list(made.listing(100))
-    assert [each.about for each in listed[:3]] == [f"Issue #{n}: {TITLES[n]} (bug, urgent)" for n in (42, 41, 40)]
+    assert [each.about for each in listed[:3]] == [
+        f"Issue #{n}: {TITLES[n]} (bug, urgent)" for n in (42, 41, 40)
+    ]
     pages = {"gitea": 3, "github": 0, "gitlab": 2}[kind]
     assert len(listed) == 3 + pages
     assert all(made.covers(each.uri) and made(each.uri) for each in listed)
@@ -156,7 +184,9 @@ def test_all_pages_of_a_list_are_read_and_only_from_the_address_that_was_given(k
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_open_issues_alone_can_be_listed_and_no_more_pages_are_read_than_needed(kind: str, server: StandIn) -> None:
+def test_open_issues_alone_can_be_listed_and_no_more_pages_are_read_than_needed(
+    kind: str, server: StandIn
+) -> None:
     server.answer = tracker(kind)
     listed = list(fetcher(kind, server.url, state="open").listing(100))
     assert not any("#41" in each.about for each in listed)
@@ -172,7 +202,9 @@ def test_a_repository_without_a_wiki_lists_its_issues(server: StandIn) -> None:
 
 
 def test_a_list_whose_next_page_is_itself_ends(server: StandIn) -> None:
-    server.answer = lambda request: Reply([], headers={"Link": f'<{server.url}/x?page=2>; rel="next"'})
+    server.answer = lambda request: Reply(
+        [], headers={"Link": f'<{server.url}/x?page=2>; rel="next"'}
+    )
     assert list(fetcher("gitea", server.url, wiki=False).listing(10)) == []
     assert len(server.asked) == 2
 
@@ -217,7 +249,9 @@ def test_the_name_of_a_wiki_page_cannot_lead_elsewhere(name: str, server: StandI
 def test_a_redirect_to_another_host_is_not_followed(status: int, server: StandIn) -> None:
     with stand_in() as other:
         other.answer = tracker("gitea")
-        server.answer = lambda request: Reply(status=status, headers={"Location": f"{other.url}{request.path}"})
+        server.answer = lambda request: Reply(
+            status=status, headers={"Location": f"{other.url}{request.path}"}
+        )
         with pytest.raises(FetchFailed, match="redirects to another server"):
             fetcher("gitea", server.url)(issue("gitea", server.url))
         assert other.asked == []
@@ -225,7 +259,13 @@ def test_a_redirect_to_another_host_is_not_followed(status: int, server: StandIn
 
 @pytest.mark.parametrize(
     "place",
-    ["//169.254.169.254/latest", "http://localhost:1/", "file:///etc/passwd", "http://[::1/", "https://127.0.0.1/"],
+    [
+        "//169.254.169.254/latest",
+        "http://localhost:1/",
+        "file:///etc/passwd",
+        "http://[::1/",
+        "https://127.0.0.1/",
+    ],
 )
 def test_no_redirect_leads_to_a_private_address(place: str, server: StandIn) -> None:
     server.answer = lambda request: Reply(status=302, headers={"Location": place})
@@ -237,7 +277,9 @@ def test_no_redirect_leads_to_a_private_address(place: str, server: StandIn) -> 
 def test_a_redirect_within_the_server_is_followed_but_not_for_ever(server: StandIn) -> None:
     known = tracker("github")
     server.answer = lambda request: (
-        Reply(status=301, headers={"Location": "/moved/41"}) if "moved" not in request.path else Reply(known._issue(41))
+        Reply(status=301, headers={"Location": "/moved/41"})
+        if "moved" not in request.path
+        else Reply(known._issue(41))
     )
     assert "Heron deploys twice" in fetcher("github", server.url)(issue("github", server.url, 40))
     server.answer = lambda request: Reply(status=302, headers={"Location": request.path + "x"})
@@ -274,7 +316,20 @@ def wrong(server: StandIn) -> dict[str, tuple[Callable[[Request], Reply], str]]:
     }  # fmt: skip
 
 
-WRONG = ["401", "403", "429", "500", "418", "hanging", "huge", "packed", "no JSON", "deep", "a list", "not packed"]
+WRONG = [
+    "401",
+    "403",
+    "429",
+    "500",
+    "418",
+    "hanging",
+    "huge",
+    "packed",
+    "no JSON",
+    "deep",
+    "a list",
+    "not packed",
+]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -285,13 +340,22 @@ def test_a_server_that_does_not_answer_as_it_should_is_a_failure_with_its_reason
     caplog.set_level(logging.DEBUG)
     server.answer, why = wrong(server)[what]
     made = fetcher(
-        kind, server.url, timeout=0.2 if what == "hanging" else 20.0, max_bytes=50_000, token=SecretStr(TOKEN)
+        kind,
+        server.url,
+        timeout=0.2 if what == "hanging" else 20.0,
+        max_bytes=50_000,
+        token=SecretStr(TOKEN),
     )
     with pytest.raises(FetchFailed, match=why) as failed:
         made(issue(kind, server.url))
     server.hung.set()
-    told = "".join(traceback.TracebackException.from_exception(failed.value, capture_locals=True).format())
-    assert TOKEN not in told + str(failed.value) + caplog.text + repr(made) + repr(vars(made)) + made.name
+    told = "".join(
+        traceback.TracebackException.from_exception(failed.value, capture_locals=True).format()
+    )
+    assert (
+        TOKEN
+        not in told + str(failed.value) + caplog.text + repr(made) + repr(vars(made)) + made.name
+    )
     assert server.first_asked().headers["authorization"].endswith(TOKEN)
 
 
@@ -329,7 +393,9 @@ def test_a_server_that_answers_drop_by_drop_ends_in_time(server: StandIn) -> Non
         lambda: Reply(status=429, headers={"RateLimit-Remaining": "0", "RateLimit-Reset": str(int(time.time()))}),
     ],
 )  # fmt: skip
-def test_a_rate_limit_that_ends_in_time_is_waited_for(limited: Callable[[], Reply], server: StandIn) -> None:
+def test_a_rate_limit_that_ends_in_time_is_waited_for(
+    limited: Callable[[], Reply], server: StandIn
+) -> None:
     known, replies = tracker("github", comments=[]), [limited()]
     server.answer = lambda request: replies.pop() if replies else known(request)
     assert "Login fails" in fetcher("github", server.url)(issue("github", server.url))
@@ -340,7 +406,10 @@ def test_until_a_rate_limit_ends_the_server_is_not_asked_again(server: StandIn) 
     server.answer = lambda request: Reply(status=429, headers={"Retry-After": "3600"})
     made = fetcher("github", server.url)
     for _ in range(3):
-        with pytest.raises(FetchFailed, match=r"rate limit of .* is reached until \d\d:\d\d:\d\d UTC, in 3[56]\d\d s"):
+        with pytest.raises(
+            FetchFailed,
+            match=r"rate limit of .* is reached until \d\d:\d\d:\d\d UTC, in 3[56]\d\d s",
+        ):
             made(issue("github", server.url))
     assert len(server.asked) == 1
 
@@ -373,8 +442,14 @@ def test_many_threads_share_a_fetcher(server: StandIn) -> None:
     server.answer = tracker("gitea")
     made = fetcher("gitea", server.url)
     with ThreadPoolExecutor(8) as threads:
-        said = list(threads.map(lambda at: made(issue("gitea", server.url, (40, 41, 42)[at % 3])), range(24)))
-    assert [text.splitlines()[0] for text in said] == [f"Issue #{n}: {TITLES[n]}" for n in (40, 41, 42)] * 8
+        said = list(
+            threads.map(
+                lambda at: made(issue("gitea", server.url, (40, 41, 42)[at % 3])), range(24)
+            )
+        )
+    assert [text.splitlines()[0] for text in said] == [
+        f"Issue #{n}: {TITLES[n]}" for n in (40, 41, 42)
+    ] * 8
 
 
 # -- arguments --------------------------------------------------------------------------------------------------------
@@ -399,7 +474,9 @@ def test_many_threads_share_a_fetcher(server: StandIn) -> None:
         (lambda: GitHubFetcher("a/b", max_bytes=0), "expected max_bytes"),
     ],
 )  # fmt: skip
-def test_wrong_arguments_are_refused_without_showing_a_token(make: Callable[[], Any], why: str) -> None:
+def test_wrong_arguments_are_refused_without_showing_a_token(
+    make: Callable[[], Any], why: str
+) -> None:
     with pytest.raises(InvalidInput, match=why) as refused:
         make()
     assert TOKEN not in str(refused.value)

@@ -30,13 +30,23 @@ def test_an_export_is_plain_files_under_their_names(folder: Path) -> None:
     files = sorted(str(file.relative_to(folder)) for file in folder.rglob("*") if file.is_file())
     assert files == ["identity.txt", "palace.yaml", "rooms/people/ann.md", "rooms/projects/api.md"]
     assert (folder / "identity.txt").read_text(encoding="utf-8") == "I am Atlas.\n"
-    assert "It listens on\nport 8080." in (folder / "rooms/projects/api.md").read_text(encoding="utf-8")
+    assert "It listens on\nport 8080." in (folder / "rooms/projects/api.md").read_text(
+        encoding="utf-8"
+    )
 
 
-def test_an_export_that_nobody_edited_changes_nothing_when_it_is_imported(palace: Palace, folder: Path) -> None:
+def test_an_export_that_nobody_edited_changes_nothing_when_it_is_imported(
+    palace: Palace, folder: Path
+) -> None:
     before = palace.look()
     done = palace.load(str(folder))
-    assert (done.added, done.edited, done.unchanged, done.conflicts, done.missing) == ([], [], 3, [], [])
+    assert (done.added, done.edited, done.unchanged, done.conflicts, done.missing) == (
+        [],
+        [],
+        3,
+        [],
+        [],
+    )
     assert palace.look() == before
 
 
@@ -55,7 +65,9 @@ AWKWARD = [
 
 
 @pytest.mark.parametrize("windows", [False, True])
-def test_any_text_comes_back_from_its_folder_as_it_was(palace: Palace, tmp_path: Path, *, windows: bool) -> None:
+def test_any_text_comes_back_from_its_folder_as_it_was(
+    palace: Palace, tmp_path: Path, *, windows: bool
+) -> None:
     palace.file_many(AWKWARD, room="odd", drawer="texts")
     before = palace.look()
     palace.export(str(tmp_path / "out"))
@@ -69,7 +81,9 @@ def test_any_text_comes_back_from_its_folder_as_it_was(palace: Palace, tmp_path:
     assert palace.look() == before
 
 
-def test_a_text_that_reads_like_a_mark_changes_nothing_of_what_it_names(palace: Palace, tmp_path: Path) -> None:
+def test_a_text_that_reads_like_a_mark_changes_nothing_of_what_it_names(
+    palace: Palace, tmp_path: Path
+) -> None:
     precious = palace.file("Precious.", room="odd", drawer="texts")
     palace.file(f"Mine.\n<!-- htm {precious.id} -->\nTaken over.", room="odd", drawer="texts")
     palace.export(str(tmp_path / "out"))
@@ -83,13 +97,17 @@ def test_a_mark_that_is_no_id_is_a_text(palace: Palace, folder: Path) -> None:
     assert [each.drawer for each in palace.load(str(folder)).added] == ["bob"]
 
 
-def test_two_exports_of_the_same_palace_are_the_same_to_the_byte(palace: Palace, folder: Path, tmp_path: Path) -> None:
+def test_two_exports_of_the_same_palace_are_the_same_to_the_byte(
+    palace: Palace, folder: Path, tmp_path: Path
+) -> None:
     palace.export(str(tmp_path / "again"))
     for file in (each for each in folder.rglob("*") if each.is_file()):
         assert (tmp_path / "again" / file.relative_to(folder)).read_bytes() == file.read_bytes()
 
 
-def test_an_edit_comes_back_as_a_new_mention_and_the_old_one_is_hidden(palace: Palace, folder: Path) -> None:
+def test_an_edit_comes_back_as_a_new_mention_and_the_old_one_is_hidden(
+    palace: Palace, folder: Path
+) -> None:
     old = palace.look(room="people")[0]
     edit(folder / "rooms/people/ann.md", "likes rivers", "likes rivers and lakes")
     done = palace.load(str(folder))
@@ -106,7 +124,9 @@ def test_what_stands_without_a_mark_is_new(palace: Palace, folder: Path) -> None
     assert {each.drawer for each in palace.look(room="people")} == {"ann", "bob"}
 
 
-def test_what_changed_on_both_sides_is_shown_and_not_overwritten(palace: Palace, folder: Path) -> None:
+def test_what_changed_on_both_sides_is_shown_and_not_overwritten(
+    palace: Palace, folder: Path
+) -> None:
     palace.forget(palace.look(room="people")[0])
     palace.file("Ann likes the sea.", room="people", drawer="ann")
     edit(folder / "rooms/people/ann.md", "likes rivers", "likes lakes")
@@ -146,23 +166,31 @@ def carry(folder: Path, *, edited: str | None = None, leave: bool = False) -> No
         home.unlink()
 
 
-def test_a_text_that_was_taken_to_another_drawers_file_moves_there(palace: Palace, folder: Path) -> None:
+def test_a_text_that_was_taken_to_another_drawers_file_moves_there(
+    palace: Palace, folder: Path
+) -> None:
     [ann] = palace.look(room="people")
     carry(folder)
     done = palace.load(str(folder))
-    assert [(each.id, each.room, each.drawer) for each in done.moved] == [(ann.id, "projects", "api")]
+    assert [(each.id, each.room, each.drawer) for each in done.moved] == [
+        (ann.id, "projects", "api")
+    ]
     assert (done.missing, done.conflicts, done.added, done.edited) == ([], [], [], [])
     assert palace.look(room="people") == []
     again = palace.load(str(folder))
     assert (again.moved, again.missing, again.conflicts, again.unchanged) == ([], [], [], 3)
 
 
-def test_a_text_that_was_moved_and_edited_is_new_where_it_stands_now(palace: Palace, folder: Path) -> None:
+def test_a_text_that_was_moved_and_edited_is_new_where_it_stands_now(
+    palace: Palace, folder: Path
+) -> None:
     [ann] = palace.look(room="people")
     text = (folder / "rooms/people/ann.md").read_text(encoding="utf-8")
     carry(folder, edited=text.replace("likes rivers", "likes lakes"))
     done = palace.load(str(folder))
-    assert [(each.room, "likes lakes" in each.content) for each in done.edited] == [("projects", True)]
+    assert [(each.room, "likes lakes" in each.content) for each in done.edited] == [
+        ("projects", True)
+    ]
     assert (done.missing, done.conflicts) == ([], [])
     assert palace.look(room="people") == []
     assert ann.id not in {each.id for each in palace.look()}
@@ -191,14 +219,20 @@ def test_a_palace_moves_to_another_tenant_by_its_folder(build: Build, folder: Pa
     other = build(tenant=f"{build().memory.tenant}-2")
     (folder / "palace.yaml").unlink()
     for file in folder.rglob("*.md"):
-        text = "\n".join(line for line in file.read_text(encoding="utf-8").splitlines() if not line.startswith("<!--"))
+        text = "\n".join(
+            line
+            for line in file.read_text(encoding="utf-8").splitlines()
+            if not line.startswith("<!--")
+        )
         file.write_text(text, encoding="utf-8")
     other.load(str(folder))
     assert other.identity() == "I am Atlas."
     assert [room.name for room in other.rooms()] == ["people", "projects"]
 
 
-def test_an_export_takes_away_its_own_empty_drawers_and_no_other_file(palace: Palace, folder: Path) -> None:
+def test_an_export_takes_away_its_own_empty_drawers_and_no_other_file(
+    palace: Palace, folder: Path
+) -> None:
     (folder / "rooms/people/mine.txt").write_text("a note of one's own", encoding="utf-8")
     palace.forget(palace.look(room="people")[0])
     palace.export(str(folder))
@@ -216,7 +250,9 @@ def test_a_register_that_names_files_outside_takes_none_of_them_away(
     assert outside.read_text(encoding="utf-8") == "mine"
 
 
-def test_a_folder_that_is_none_and_a_register_that_is_broken_are_refused(palace: Palace, folder: Path) -> None:
+def test_a_folder_that_is_none_and_a_register_that_is_broken_are_refused(
+    palace: Palace, folder: Path
+) -> None:
     with pytest.raises(NotFound, match="expected a folder"):
         palace.load(str(folder / "nowhere"))
     (folder / "palace.yaml").write_text("{broken", encoding="utf-8")
@@ -231,7 +267,9 @@ def shelf(palace: Palace) -> list[tuple[str, str, str]]:
     return sorted((each.room, each.drawer, each.content) for each in palace.look())
 
 
-def test_a_folder_that_is_loaded_a_second_time_changes_nothing(palace: Palace, folder: Path) -> None:
+def test_a_folder_that_is_loaded_a_second_time_changes_nothing(
+    palace: Palace, folder: Path
+) -> None:
     edit(folder / "identity.txt", "I am Atlas.", "I am Atlas, edited.")
     edit(folder / "rooms/projects/api.md", "The API is up.", "The API is down.")
     edit(folder / "rooms/people/ann.md", "<!-- htm", "Ann has a dog.\n\n<!-- htm")
@@ -240,7 +278,13 @@ def test_a_folder_that_is_loaded_a_second_time_changes_nothing(palace: Palace, f
     assert (len(first.added), len(first.edited), first.identity) == (2, 1, True)
     before = palace.look()
     again = palace.load(str(folder))
-    assert (again.added, again.edited, again.moved, again.conflicts, again.identity) == ([], [], [], [], False)
+    assert (again.added, again.edited, again.moved, again.conflicts, again.identity) == (
+        [],
+        [],
+        [],
+        [],
+        False,
+    )
     assert (again.unchanged, palace.look()) == (5, before)
 
 
@@ -256,7 +300,9 @@ def test_a_text_that_was_moved_and_edited_stays_so_when_the_folder_is_loaded_aga
     assert palace.look() == before
 
 
-def test_an_edit_into_what_the_drawer_says_already_leaves_one_of_the_two(palace: Palace, folder: Path) -> None:
+def test_an_edit_into_what_the_drawer_says_already_leaves_one_of_the_two(
+    palace: Palace, folder: Path
+) -> None:
     edit(folder / "rooms/projects/api.md", "It listens on\nport 8080.", "The API is up.")
     assert len(palace.load(str(folder)).edited) == 1
     assert {each.content for each in palace.look(room="projects")} == {"The API is up."}
@@ -286,7 +332,9 @@ def test_a_folder_of_mempalace_is_loaded_any_number_of_times_and_an_edited_file_
     edit(root / "rooms/people/alexander.md", "short answers", "short answers, and tea")
     done = palace.load(str(root))
     assert (len(done.edited), done.added) == (1, [])
-    assert [each.content for each in palace.look(room="people")] == ["Prefers short answers, and tea."]
+    assert [each.content for each in palace.look(room="people")] == [
+        "Prefers short answers, and tea."
+    ]
     palace.file("Alexander is on holiday.", room="people", drawer="alexander")
     assert palace.load(str(root)).unchanged == 2
     assert len(palace.look(room="people")) == 2

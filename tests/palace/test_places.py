@@ -22,7 +22,9 @@ FACT = "The billing service listens on port 8080."
 
 def test_what_is_filed_lies_in_its_drawer_and_is_recalled_like_any_memory(palace: Palace) -> None:
     placed = palace.file(FACT, room="projects", drawer="billing", tags=["service:billing"])
-    assert [(each.content, each.room, each.drawer) for each in palace.look()] == [(FACT, "projects", "billing")]
+    assert [(each.content, each.room, each.drawer) for each in palace.look()] == [
+        (FACT, "projects", "billing")
+    ]
     assert palace.look(room="projects", drawer="billing")[0].id == placed.id
     assert palace.look(room="people") == []
     hit = palace.memory.recall("billing service port", tags=["service"])[0]
@@ -34,7 +36,10 @@ def test_rooms_say_how_much_lies_in_each_drawer(palace: Palace) -> None:
     palace.file("Three.", room="projects", drawer="b")
     palace.file("Four.", room="people", drawer="ann")
     assert [(room.name, room.places) for room in palace.rooms()] == [("people", 1), ("projects", 3)]
-    assert [(drawer.name, drawer.places) for drawer in palace.rooms()[1].drawers] == [("a", 2), ("b", 1)]
+    assert [(drawer.name, drawer.places) for drawer in palace.rooms()[1].drawers] == [
+        ("a", 2),
+        ("b", 1),
+    ]
 
 
 def test_a_move_changes_the_drawer_and_not_the_memory(palace: Palace) -> None:
@@ -58,7 +63,9 @@ def test_forgetting_a_place_hides_the_memory_only_with_its_last_mention(palace: 
         palace.forget(again)
 
 
-def test_a_memory_that_is_forgotten_leaves_its_drawer_and_comes_back_with_it(palace: Palace) -> None:
+def test_a_memory_that_is_forgotten_leaves_its_drawer_and_comes_back_with_it(
+    palace: Palace,
+) -> None:
     placed = palace.file(FACT, room="projects", drawer="billing")
     palace.memory.forget(placed.node_id)
     assert palace.look() == []
@@ -66,7 +73,9 @@ def test_a_memory_that_is_forgotten_leaves_its_drawer_and_comes_back_with_it(pal
     assert [each.id for each in palace.look()] == [placed.id]
 
 
-def test_a_note_expires_to_the_moment_and_is_hidden_not_erased(palace: Palace, clock: Clock) -> None:
+def test_a_note_expires_to_the_moment_and_is_hidden_not_erased(
+    palace: Palace, clock: Clock
+) -> None:
     note = palace.note("The build is red.", ttl=60)
     clock.passes(seconds=59)
     assert [each.id for each in palace.notes()] == [note.id]
@@ -100,7 +109,9 @@ def test_the_same_note_twice_lives_until_the_later_time(palace: Palace, clock: C
     assert palace.scratchpad().get(later.node_id).content == "The build is red."
 
 
-def test_a_note_that_repeats_a_filed_fact_moves_and_expires_nothing(palace: Palace, clock: Clock) -> None:
+def test_a_note_that_repeats_a_filed_fact_moves_and_expires_nothing(
+    palace: Palace, clock: Clock
+) -> None:
     placed = palace.file(FACT, room="projects", drawer="billing")
     palace.note(FACT, ttl=60)
     clock.passes(hours=2)
@@ -134,9 +145,13 @@ def test_a_recall_of_everybodys_memories_finds_no_note(build: Build, how: dict[s
     ann = build(user="ann")
     ann.note("The password hint is a river.")
     ann.scratchpad().remember("The password hint is a lake.", tags=["secret"])
-    shared = build(user="cid", session="today").memory.remember("The river is wide.", tags=["secret"])
+    shared = build(user="cid", session="today").memory.remember(
+        "The river is wide.", tags=["secret"]
+    )
     if "where" in how:
-        build(user="cid", session="today").memory.remember("The river is wide.", metadata={"palace": "note"})
+        build(user="cid", session="today").memory.remember(
+            "The river is wide.", metadata={"palace": "note"}
+        )
     for palace in (ann, build(user="bob"), build("borg", session="tomorrow"), build()):
         found = palace.memory.recall("password hint river", scope="tenant", **how)
         assert {hit.node.id for hit in found} == {shared.id}
@@ -145,8 +160,12 @@ def test_a_recall_of_everybodys_memories_finds_no_note(build: Build, how: dict[s
 def test_what_was_promoted_is_seen_and_its_note_still_is_not(build: Build) -> None:
     palace = build(user="ann")
     note = palace.note("The sluice was open at nine.")
-    palace.promote(note, room="river", drawer="sluice", reason="Needed.", summary="The sluice is open by day.")
-    found = build("borg", user="bob", session="tomorrow").memory.recall("sluice open", scope="tenant")
+    palace.promote(
+        note, room="river", drawer="sluice", reason="Needed.", summary="The sluice is open by day."
+    )
+    found = build("borg", user="bob", session="tomorrow").memory.recall(
+        "sluice open", scope="tenant"
+    )
     assert [hit.node.content for hit in found] == ["The sluice is open by day."]
 
 
@@ -157,14 +176,18 @@ def test_among_thousands_of_passages_a_note_is_no_hit_either(build: Build) -> No
         palace.memory.remember_many(said[start : start + 1_000])
     note = palace.note("Gauge 7 of the river reads 7, says a password.")
     for mode in ("text", "vector"):
-        found = build(user="bob").memory.recall("password gauge 7 of the river", scope="tenant", mode=mode, limit=100)
+        found = build(user="bob").memory.recall(
+            "password gauge 7 of the river", scope="tenant", mode=mode, limit=100
+        )
         assert len(found.hits) == 100
         assert note.node_id not in {hit.node.id for hit in found}
 
 
 def test_counts_timelines_and_tags_do_not_reveal_a_note(build: Build, tmp_path: Path) -> None:
     ann = build(user="ann")
-    ann.scratchpad().remember("Wrenfield is the password hint.", role="user", name="Wrenfield", tags=["secret:hint"])
+    ann.scratchpad().remember(
+        "Wrenfield is the password hint.", role="user", name="Wrenfield", tags=["secret:hint"]
+    )
     ann.note("The password hint is a river.")
     for palace in (build(user="bob"), build(), build("borg", session="tomorrow")):
         memory = palace.memory
@@ -215,7 +238,9 @@ def test_a_user_sees_what_the_tenant_shares_and_changes_only_their_own(build: Bu
         ann.forget(shared)
 
 
-def test_who_the_robot_is_can_be_said_anew_and_the_old_words_stay_in_the_history(palace: Palace) -> None:
+def test_who_the_robot_is_can_be_said_anew_and_the_old_words_stay_in_the_history(
+    palace: Palace,
+) -> None:
     assert palace.identity() is None
     palace.identify("I am Atlas.")
     palace.identify("I am Atlas, and I never guess.")
@@ -232,15 +257,24 @@ def test_a_procedure_is_there_once_however_often_it_is_written_down(palace: Pala
 
 
 def test_an_artifact_registered_twice_is_one(palace: Palace) -> None:
-    first = palace.artifact("tracker://issues/42", fetch=lambda uri: "text", about="the login issue")
-    assert palace.artifact("tracker://issues/42", fetch=lambda uri: "other", about="the login issue").id == first.id
+    first = palace.artifact(
+        "tracker://issues/42", fetch=lambda uri: "text", about="the login issue"
+    )
+    assert (
+        palace.artifact(
+            "tracker://issues/42", fetch=lambda uri: "other", about="the login issue"
+        ).id
+        == first.id
+    )
     assert len(palace.artifacts()) == 1
 
 
 def test_erasing_a_session_or_a_user_takes_their_notes_and_their_audit(build: Build) -> None:
     palace = build(user="ann")
     note = palace.note("Ann likes rivers.")
-    palace.promote(note, room="people", drawer="ann", reason="She said so.", summary="Ann likes big rivers.")
+    palace.promote(
+        note, room="people", drawer="ann", reason="She said so.", summary="Ann likes big rivers."
+    )
     palace.memory.erase(session="today", confirm="confirmed")
     assert palace.notes() == []
     assert palace.decisions() == []
@@ -251,9 +285,13 @@ def test_erasing_a_session_or_a_user_takes_their_notes_and_their_audit(build: Bu
     assert other.scratchpad().timeline(session="later", forgotten=True) == []
 
 
-def test_what_is_purged_leaves_its_place_and_its_words_leave_the_audit(palace: Palace, clock: Clock) -> None:
+def test_what_is_purged_leaves_its_place_and_its_words_leave_the_audit(
+    palace: Palace, clock: Clock
+) -> None:
     note = palace.note("The build is red.")
-    done = palace.promote(note, room="ci", drawer="state", reason="Seen.", summary="The build of March is red.")
+    done = palace.promote(
+        note, room="ci", drawer="state", reason="Seen.", summary="The build of March is red."
+    )
     palace.memory.forget(done.placed.node_id)  # type: ignore[union-attr]
     clock.passes(days=2)
     palace.memory.purge(timedelta(days=1), confirm="confirmed")
@@ -261,12 +299,19 @@ def test_what_is_purged_leaves_its_place_and_its_words_leave_the_audit(palace: P
 
 
 @pytest.mark.parametrize(
-    "layout", [for_issue_analysis(), for_health_check(), for_code_review()], ids=lambda each: each.name
+    "layout",
+    [for_issue_analysis(), for_health_check(), for_code_review()],
+    ids=lambda each: each.name,
 )
-def test_a_layout_takes_what_it_has_rooms_for_and_refuses_the_rest(build: Build, layout: Layout) -> None:
+def test_a_layout_takes_what_it_has_rooms_for_and_refuses_the_rest(
+    build: Build, layout: Layout
+) -> None:
     palace = build(layout=layout)
     for room, drawers in layout.rooms.items():
-        assert palace.file(f"Something for {room}.", room=room, drawer=(drawers or ("any",))[0]).room == room
+        assert (
+            palace.file(f"Something for {room}.", room=room, drawer=(drawers or ("any",))[0]).room
+            == room
+        )
     with pytest.raises(InvalidInput, match="one of the rooms"):
         palace.file("Lost.", room="attic", drawer="box")
 
@@ -280,7 +325,9 @@ def test_a_layout_of_ones_own_holds_its_drawers(build: Build) -> None:
         Layout(name="none")
 
 
-@pytest.mark.parametrize("name", ["", "../etc", "a/b", ".hidden", "a\\b", "con", "x" * 101, "a\nb", "trailing ", 7])
+@pytest.mark.parametrize(
+    "name", ["", "../etc", "a/b", ".hidden", "a\\b", "con", "x" * 101, "a\nb", "trailing ", 7]
+)
 def test_a_room_is_named_so_that_it_can_be_a_folder(name: object) -> None:
     with pytest.raises(InvalidInput):
         check_place_name(name, what="room")
@@ -293,10 +340,15 @@ def test_an_invalid_lifetime_of_a_note_is_refused(ttl: object) -> None:
 
 
 @given(
-    st.text(min_size=1, max_size=300), st.text(max_size=300), st.text(min_size=1, max_size=300), st.text(max_size=300)
+    st.text(min_size=1, max_size=300),
+    st.text(max_size=300),
+    st.text(min_size=1, max_size=300),
+    st.text(max_size=300),
 )
 @settings(suppress_health_check=[HealthCheck.too_slow])
-def test_notes_of_another_user_or_session_have_another_owner(a: str, s: str, b: str, t: str) -> None:
+def test_notes_of_another_user_or_session_have_another_owner(
+    a: str, s: str, b: str, t: str
+) -> None:
     a, s, b, t = (each.encode("utf-8", "replace").decode() for each in (a, s, b, t))
     assert (note_owner(a, s) == note_owner(b, t)) == ((a, s) == (b, t))
     assert len(note_owner(a, s)) <= 255

@@ -19,7 +19,11 @@ from htm_core.palace.raw_output import raw_output
 from tests.palace.conftest import Build, Clock
 from tests.stand_ins import StandInChat
 
-PLACE: dict[str, Any] = {"room": "projects", "drawer": "billing", "reason": "Needed by who deploys."}
+PLACE: dict[str, Any] = {
+    "room": "projects",
+    "drawer": "billing",
+    "reason": "Needed by who deploys.",
+}
 
 
 def promoted(palace: Palace, summary: str, **where: Any) -> Promoted | Duplicate | Conflict:
@@ -72,9 +76,21 @@ def test_the_rules_see_no_contradiction_between_different_things(one: str, other
 @pytest.mark.parametrize(
     ("one", "other", "why"),
     [
-        ("The key rotates every 30 days.", "The key rotates every 90 days.", "one says 30 days, the other 90 days"),
-        ("The contract runs for one year.", "The contract runs for 18 months.", "one says 1 year, the other 18 months"),
-        ("The trial lasts 14 days.", "The trial lasts one week.", "one says 14 days, the other 1 week"),
+        (
+            "The key rotates every 30 days.",
+            "The key rotates every 90 days.",
+            "one says 30 days, the other 90 days",
+        ),
+        (
+            "The contract runs for one year.",
+            "The contract runs for 18 months.",
+            "one says 1 year, the other 18 months",
+        ),
+        (
+            "The trial lasts 14 days.",
+            "The trial lasts one week.",
+            "one says 14 days, the other 1 week",
+        ),
     ],
 )
 def test_a_contradiction_names_spans_as_they_were_said(one: str, other: str, why: str) -> None:
@@ -118,21 +134,47 @@ def test_a_contradiction_does_not_depend_on_who_speaks_first(one: str, other: st
 
 
 def test_texts_that_differ_in_signs_and_letter_case_are_the_same() -> None:
-    assert compare("The API is up!", "the api is up", cosine=None, contradiction=None).relation == "same"
-    assert compare("The API is up.", "Lunch is at noon.", cosine=0.2, contradiction=None).relation == "other"
-    assert compare("Totally other words", "Nothing shared here", cosine=0.97, contradiction=None).relation == "same"
-    assert compare("Port 80 is open", "Port 81 is open", cosine=0.99, contradiction="numbers").relation == "contradicts"
+    assert (
+        compare("The API is up!", "the api is up", cosine=None, contradiction=None).relation
+        == "same"
+    )
+    assert (
+        compare("The API is up.", "Lunch is at noon.", cosine=0.2, contradiction=None).relation
+        == "other"
+    )
+    assert (
+        compare(
+            "Totally other words", "Nothing shared here", cosine=0.97, contradiction=None
+        ).relation
+        == "same"
+    )
+    assert (
+        compare("Port 80 is open", "Port 81 is open", cosine=0.99, contradiction="numbers").relation
+        == "contradicts"
+    )
 
 
 def test_a_promotion_files_the_summary_and_not_the_note(palace: Palace) -> None:
     note = palace.note("curl said 200 after the restart at nine")
-    done = palace.promote(note, summary="The billing service needs a restart after a deploy.", **PLACE)
+    done = palace.promote(
+        note, summary="The billing service needs a restart after a deploy.", **PLACE
+    )
     assert isinstance(done, Promoted)
-    assert [each.content for each in palace.look()] == ["The billing service needs a restart after a deploy."]
+    assert [each.content for each in palace.look()] == [
+        "The billing service needs a restart after a deploy."
+    ]
     assert done.placed.room == "projects"
     decision = palace.decisions()[0]
-    assert (decision.outcome, decision.note_id, decision.placed_id) == ("promoted", note.id, done.placed.id)
-    assert (decision.reason, decision.robot, decision.session) == ("Needed by who deploys.", "atlas", "today")
+    assert (decision.outcome, decision.note_id, decision.placed_id) == (
+        "promoted",
+        note.id,
+        done.placed.id,
+    )
+    assert (decision.reason, decision.robot, decision.session) == (
+        "Needed by who deploys.",
+        "atlas",
+        "today",
+    )
 
 
 def test_nothing_is_promoted_by_itself(palace: Palace, clock: Clock) -> None:
@@ -191,13 +233,19 @@ def test_a_sentence_about_tool_output_is_no_tool_output(words: str) -> None:
 
 def test_raw_output_of_fifty_tools_is_known_and_no_note_of_forty_eight_is_taken_for_it() -> None:
     samples = labelled("raw_output.jsonl")
-    assert (sum(each["raw"] for each in samples), sum(not each["raw"] for each in samples)) == (52, 48)
-    assert [each["what"] for each in samples if each["raw"] and raw_output(each["text"]) is None] == []
+    assert (sum(each["raw"] for each in samples), sum(not each["raw"] for each in samples)) == (
+        52,
+        48,
+    )
+    assert [
+        each["what"] for each in samples if each["raw"] and raw_output(each["text"]) is None
+    ] == []
     assert [each["text"] for each in samples if not each["raw"] and raw_output(each["text"])] == []
 
 
 @pytest.mark.parametrize(
-    ("part", "raw", "known", "notes", "refused"), [("a", 35, 32, 32, 0), ("b", 35, 33, 32, 0), ("c", 79, 73, 56, 0)]
+    ("part", "raw", "known", "notes", "refused"),
+    [("a", 35, 32, 32, 0), ("b", 35, 33, 32, 0), ("c", 79, 73, 56, 0)],
 )
 def test_of_so_many_raw_texts_so_many_are_known_and_of_so_many_notes_so_few_are_refused(
     part: str, raw: int, known: int, notes: int, refused: int
@@ -205,24 +253,35 @@ def test_of_so_many_raw_texts_so_many_are_known_and_of_so_many_notes_so_few_are_
     """The rules were made with part a in view. At first sight they knew 33 of part b and 60 of part c, and refused 1 and 4 notes."""
     samples = [each for each in labelled("raw_or_words.jsonl") if each["part"] == part]
     found = [each for each in samples if raw_output(each["text"])]
-    assert (sum(each["raw"] for each in samples), sum(not each["raw"] for each in samples)) == (raw, notes)
+    assert (sum(each["raw"] for each in samples), sum(not each["raw"] for each in samples)) == (
+        raw,
+        notes,
+    )
     assert sum(each["raw"] for each in found) >= known
     assert sum(not each["raw"] for each in found) <= refused
 
 
-@pytest.mark.parametrize("heading", ["# Deploy", "## Deploy on Fridays", "Deploy\n======", "**Deploy**"])
 @pytest.mark.parametrize(
-    "note", ["Ask Alexander first.", "- ask Alexander\n- then press the button", "Use `make deploy`."]
+    "heading", ["# Deploy", "## Deploy on Fridays", "Deploy\n======", "**Deploy**"]
+)
+@pytest.mark.parametrize(
+    "note",
+    ["Ask Alexander first.", "- ask Alexander\n- then press the button", "Use `make deploy`."],
 )
 def test_a_heading_over_a_note_makes_no_transcript_of_it(heading: str, note: str) -> None:
     assert raw_output(f"{heading}\n{note}") is None
 
 
 @pytest.mark.parametrize("said", ["{}", "Seen today: {}", "{}\n"])
-def test_json_is_raw_when_it_is_most_of_a_text_and_not_when_a_sentence_mentions_it(said: str) -> None:
+def test_json_is_raw_when_it_is_most_of_a_text_and_not_when_a_sentence_mentions_it(
+    said: str,
+) -> None:
     answer = '{"status": "ok", "checks": {"database": "ok", "queue": "ok"}}'
     assert raw_output(said.format(answer))
-    assert raw_output('When all is well, the health page answers {"status": "ok"} and nothing else.') is None
+    assert (
+        raw_output('When all is well, the health page answers {"status": "ok"} and nothing else.')
+        is None
+    )
 
 
 def test_a_summary_is_short(palace: Palace) -> None:
@@ -244,10 +303,14 @@ def test_nearly_the_same_words_are_a_duplicate_in_the_same_drawer_only(palace: P
     promoted(palace, "The billing service listens on port 8080.")
     near = promoted(palace, "the billing service: listens on port 8080")
     assert isinstance(near, Duplicate)
-    assert isinstance(promoted(palace, "The billing service listens on port 8080!", drawer="ports"), Promoted)
+    assert isinstance(
+        promoted(palace, "The billing service listens on port 8080!", drawer="ports"), Promoted
+    )
 
 
-def test_a_duplicate_is_found_by_words_alone_when_the_embedder_is_down(build: Build, embedder: Any) -> None:
+def test_a_duplicate_is_found_by_words_alone_when_the_embedder_is_down(
+    build: Build, embedder: Any
+) -> None:
     palace = build(embed="queue")
     promoted(palace, "The billing service listens on port 8080.")
     embedder.down = True
@@ -295,7 +358,9 @@ def test_undo_leaves_alone_what_was_there_before(palace: Palace) -> None:
     assert palace.memory.get(placed.node_id).content == "The door is blue."
 
 
-def test_a_note_of_another_session_or_one_that_expired_cannot_be_promoted(build: Build, clock: Clock) -> None:
+def test_a_note_of_another_session_or_one_that_expired_cannot_be_promoted(
+    build: Build, clock: Clock
+) -> None:
     here, elsewhere = build(), build(session="tomorrow")
     note = here.note("Something.", ttl=60)
     with pytest.raises(NotFound, match=r"see Palace\.notes"):
@@ -312,7 +377,9 @@ def test_two_robots_promote_the_same_note_at_once_and_one_wins(build: Build) -> 
 
     def promote(palace: Palace) -> Promoted | Duplicate | Conflict:
         start.wait()
-        return palace.promote(note.id, summary="The build is red since the merge of March.", **PLACE)
+        return palace.promote(
+            note.id, summary="The build is red since the merge of March.", **PLACE
+        )
 
     with ThreadPoolExecutor(2) as pool:
         outcomes = list(pool.map(promote, palaces))
@@ -340,7 +407,10 @@ def test_many_robots_promote_into_one_drawer_and_nothing_is_filed_twice(build: B
     palaces = [build(f"robot-{at}") for at in range(4)]
 
     def promote(palace: Palace) -> list[str]:
-        return [type(promoted(palace, f"Fact of {name} stands alone.")).__name__ for name in ("rivers", "lakes")]
+        return [
+            type(promoted(palace, f"Fact of {name} stands alone.")).__name__
+            for name in ("rivers", "lakes")
+        ]
 
     with ThreadPoolExecutor(4) as pool:
         outcomes = [outcome for each in pool.map(promote, palaces) for outcome in each]

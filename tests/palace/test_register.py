@@ -34,11 +34,17 @@ TITLES = {40: "Rotate the signing keys", 41: "Heron deploys twice", 42: "Login f
 
 def the_tracker(**options: Any) -> Tracker:
     return Tracker(
-        "gitea", **({"titles": TITLES, "comments": ["A restart of heron helps."], "wiki": {"Home": "Hi."}} | options)
+        "gitea",
+        **(
+            {"titles": TITLES, "comments": ["A restart of heron helps."], "wiki": {"Home": "Hi."}}
+            | options
+        ),
     )
 
 
-def test_a_question_is_answered_by_an_issue_that_was_registered_with_all_others(palace: Palace, build: Build) -> None:
+def test_a_question_is_answered_by_an_issue_that_was_registered_with_all_others(
+    palace: Palace, build: Build
+) -> None:
     with stand_in() as server:
         server.answer = the_tracker()
         made = GiteaFetcher("team/api", url=server.url, token=TOKEN)
@@ -52,9 +58,15 @@ def test_a_question_is_answered_by_an_issue_that_was_registered_with_all_others(
         relevance = palace.context.recall(question, kind="artifact", limit=1)[0][0][1].relevance
         asks: dict[str, Any] = {"detector": lambda prompt: True}
         about = Enforcer(palace, threshold=relevance * 1.2, **asks).consult(question)
-        assert about.verdict == "uncertain"  # its title is about the question, which does not say that it answers
-        assert Enforcer(palace, threshold=relevance * 1.5, **asks).consult(question).verdict == "miss"
-        assert about.evidence[0].content.startswith("Issue #42: Login fails since Monday\nState: open")
+        assert (
+            about.verdict == "uncertain"
+        )  # its title is about the question, which does not say that it answers
+        assert (
+            Enforcer(palace, threshold=relevance * 1.5, **asks).consult(question).verdict == "miss"
+        )
+        assert about.evidence[0].content.startswith(
+            "Issue #42: Login fails since Monday\nState: open"
+        )
         server.answer = lambda request: Reply(status=500)
         down = Enforcer(palace).consult("What is the status of issue 42?")
         assert (down.verdict, down.may_generate) == ("failed", False)
@@ -67,7 +79,9 @@ def test_a_question_is_answered_by_an_issue_that_was_registered_with_all_others(
         assert Enforcer(elsewhere).consult("What is the status of issue 42?").verdict == "grounded"
 
 
-def test_registering_again_adds_what_is_new_and_replaces_what_has_another_title(palace: Palace) -> None:
+def test_registering_again_adds_what_is_new_and_replaces_what_has_another_title(
+    palace: Palace,
+) -> None:
     listed = {"doc:1": "The first", "doc:2": "The second"}
     palace.register(DocumentsFetcher(lambda uri: uri, name="docs", uris=listed))
     before = {each.uri: each.id for each in palace.artifacts()}
@@ -123,11 +137,18 @@ def test_a_fetcher_cannot_list_what_is_not_its_own(palace: Palace) -> None:
         palace.artifact("doc:2", fetch=DocumentsFetcher(str, name="docs", uris={"doc:1": "one"}))
 
 
-def test_a_fetcher_that_covers_every_uri_does_not_take_what_another_has_listed(palace: Palace) -> None:
-    palace.register(DocumentsFetcher(lambda uri: "of the docs", name="docs", uris={"doc:letter": "a letter"}))
+def test_a_fetcher_that_covers_every_uri_does_not_take_what_another_has_listed(
+    palace: Palace,
+) -> None:
+    palace.register(
+        DocumentsFetcher(lambda uri: "of the docs", name="docs", uris={"doc:letter": "a letter"})
+    )
     palace.register(DocumentsFetcher(Loader(), name="wiki"))
     assert Enforcer(palace).consult("What is in doc:letter?").evidence[0].content == "of the docs"
-    assert Enforcer(palace).consult("What is in wiki/egret?").evidence[0].content == "# Egret\nEgret sleeps."
+    assert (
+        Enforcer(palace).consult("What is in wiki/egret?").evidence[0].content
+        == "# Egret\nEgret sleeps."
+    )
 
 
 def test_a_fetcher_of_one_user_is_not_asked_for_another(palace: Palace) -> None:
@@ -161,9 +182,13 @@ def test_files_below_a_folder_are_listed_and_read_and_nothing_else(folder: Path)
     listed = {each.uri: each.about for each in made.listing(100)}
     assert listed == {
         (folder / "holidays.md").as_uri(): "holidays.md: Holidays and *leave*",
-        (folder / "people" / "on call.txt").as_uri(): "people/on call.txt: Whoever is on call restarts heron.",
+        (
+            folder / "people" / "on call.txt"
+        ).as_uri(): "people/on call.txt: Whoever is on call restarts heron.",
     }
-    assert made((folder / "people" / "on call.txt").as_uri()) == "Whoever is on call restarts heron.\n"
+    assert (
+        made((folder / "people" / "on call.txt").as_uri()) == "Whoever is on call restarts heron.\n"
+    )
     assert made((folder / "missing.md").as_uri()) is None
     assert made((folder / "holidays.md" / "x.md").as_uri()) is None
 
@@ -209,7 +234,9 @@ class Loader:
     """A stand-in for a document loader of LangChain."""
 
     def lazy_load(self) -> Iterable[Document]:
-        yield Document("Heron listens on 9000.", metadata={"source": "wiki/heron", "title": "Heron"})
+        yield Document(
+            "Heron listens on 9000.", metadata={"source": "wiki/heron", "title": "Heron"}
+        )
         yield Document("And on 9001.", metadata={"source": "wiki/heron"})
         yield Document("# Egret\nEgret sleeps.", metadata={"source": "wiki/egret"})
 
@@ -237,8 +264,14 @@ def test_a_reader_of_llama_index_is_read_alike(folder: Path) -> None:
         ([Document("one"), LlamaDocument(text="two")], "one\n\ntwo"),
     ],
 )  # fmt: skip
-def test_a_callable_may_answer_a_loader_documents_a_text_or_nothing(answer: Any, said: str | None) -> None:
-    said = "Heron listens on 9000.\n\nAnd on 9001.\n\n# Egret\nEgret sleeps." if isinstance(answer, Loader) else said
+def test_a_callable_may_answer_a_loader_documents_a_text_or_nothing(
+    answer: Any, said: str | None
+) -> None:
+    said = (
+        "Heron listens on 9000.\n\nAnd on 9001.\n\n# Egret\nEgret sleeps."
+        if isinstance(answer, Loader)
+        else said
+    )
     assert DocumentsFetcher(lambda uri: answer, name="any")("x") == said
 
 
@@ -252,22 +285,47 @@ class Retriever(BaseRetriever):
     """A stand-in for a retriever: it answers with the question."""
 
     def _get_relevant_documents(self, query: str, *, run_manager: Any) -> list[Document]:
-        return [Document(f"You asked: {query}", metadata={"source": "shelf 7"}), Document("Thirty days.")]
+        return [
+            Document(f"You asked: {query}", metadata={"source": "shelf 7"}),
+            Document("Thirty days."),
+        ]
 
 
-def test_a_retriever_is_asked_the_question_itself_and_its_answers_are_kept_by_question(palace: Palace) -> None:
-    palace.register(RetrieverFetcher(Retriever(), name="handbook", about="Our handbook about holidays and travel."))
-    for question in ("What does the handbook say of holidays?", "What does the handbook say of travel?"):
+def test_a_retriever_is_asked_the_question_itself_and_its_answers_are_kept_by_question(
+    palace: Palace,
+) -> None:
+    palace.register(
+        RetrieverFetcher(
+            Retriever(), name="handbook", about="Our handbook about holidays and travel."
+        )
+    )
+    for question in (
+        "What does the handbook say of holidays?",
+        "What does the handbook say of travel?",
+    ):
         grounding = Enforcer(palace).consult(question)
         assert grounding.stopped == "L3"
-        assert grounding.evidence[0].content == f"From shelf 7:\nYou asked: {question}\n\nThirty days."
+        assert (
+            grounding.evidence[0].content == f"From shelf 7:\nYou asked: {question}\n\nThirty days."
+        )
 
 
 def test_a_retriever_of_llama_index_is_asked_alike() -> None:
-    found = [NodeWithScore(node=LlamaDocument(text="Thirty days.", metadata={"file_path": "a.md"}), score=0.9)]
-    made = RetrieverFetcher(SimpleNamespace(retrieve=lambda question: found), name="handbook", about="holidays")
+    found = [
+        NodeWithScore(
+            node=LlamaDocument(text="Thirty days.", metadata={"file_path": "a.md"}), score=0.9
+        )
+    ]
+    made = RetrieverFetcher(
+        SimpleNamespace(retrieve=lambda question: found), name="handbook", about="holidays"
+    )
     assert made.ask(made.uri, "How many?") == "From a.md:\nThirty days."
-    assert RetrieverFetcher(SimpleNamespace(retrieve=lambda question: []), name="x", about="y")("retriever://x") is None
+    assert (
+        RetrieverFetcher(SimpleNamespace(retrieve=lambda question: []), name="x", about="y")(
+            "retriever://x"
+        )
+        is None
+    )
 
 
 @pytest.mark.parametrize(

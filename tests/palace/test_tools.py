@@ -26,7 +26,11 @@ def test_a_note_becomes_a_filed_fact_by_promotion_only(palace: Palace) -> None:
     noted = used(palace, "note", content="The heron was seen in May.")
     id = re.findall(r"\[(.+)\]", noted)[0]
     assert "(note) The heron was seen in May." in used(palace, "look_palace")
-    done = PLACE | {"note_id": id, "reason": "Asked for.", "summary": "The heron project ships in May."}
+    done = PLACE | {
+        "note_id": id,
+        "reason": "Asked for.",
+        "summary": "The heron project ships in May.",
+    }
     assert "Filed in projects/heron" in used(palace, "promote_to_palace", **done)
     assert "known already" in used(palace, "promote_to_palace", **done)
     other = done | {"summary": "The heron project ships in June."}
@@ -37,14 +41,22 @@ def test_a_model_is_told_what_was_wrong(palace: Palace) -> None:
     id = re.findall(r"\[(.+)\]", used(palace, "note", content="Something."))[0]
     raw = PLACE | {"note_id": id, "reason": "Seen.", "summary": '{"a": 1}'}
     assert "looks like JSON" in used(palace, "promote_to_palace", **raw)
-    assert "That did not work" in used(palace, "file_in_palace", content="x", room="../etc", drawer="d", reason="r")
+    assert "That did not work" in used(
+        palace, "file_in_palace", content="x", room="../etc", drawer="d", reason="r"
+    )
 
 
 def test_a_fact_that_is_filed_passes_the_checks_of_a_promotion(palace: Palace) -> None:
     fact = PLACE | {"reason": "Asked for often."}
-    assert "Filed in" in used(palace, "file_in_palace", content="The heron project ships in May.", **fact)
-    assert "known already" in used(palace, "file_in_palace", content="The heron project ships in May!", **fact)
-    assert "looks like" in used(palace, "file_in_palace", content="id,name\n1,ann\n2,bob\n3,cleo", **fact)
+    assert "Filed in" in used(
+        palace, "file_in_palace", content="The heron project ships in May.", **fact
+    )
+    assert "known already" in used(
+        palace, "file_in_palace", content="The heron project ships in May!", **fact
+    )
+    assert "looks like" in used(
+        palace, "file_in_palace", content="id,name\n1,ann\n2,bob\n3,cleo", **fact
+    )
     blank = PLACE | {"reason": " "}
     assert "expected a reason" in used(palace, "file_in_palace", content="Another one.", **blank)
     for wrong in (

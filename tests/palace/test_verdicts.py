@@ -30,7 +30,9 @@ def consult(palace: Palace, prompt: str, **options: Any) -> Grounding:
 # -- what is there, and whether it is asked for ----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("prompt", ["When does the heron ship?", "status of heron", "heron ship date"])
+@pytest.mark.parametrize(
+    "prompt", ["When does the heron ship?", "status of heron", "heron ship date"]
+)
 def test_a_prompt_that_names_a_drawer_is_answered_from_it_whatever_a_detector_thinks(
     palace: Palace, prompt: str
 ) -> None:
@@ -41,7 +43,9 @@ def test_a_prompt_that_names_a_drawer_is_answered_from_it_whatever_a_detector_th
     assert grounding.evidence[0].content == FACT
 
 
-def test_what_lies_in_a_drawer_that_is_named_is_evidence_though_it_has_no_word_of_the_prompt(palace: Palace) -> None:
+def test_what_lies_in_a_drawer_that_is_named_is_evidence_though_it_has_no_word_of_the_prompt(
+    palace: Palace,
+) -> None:
     palace.file("The first release goes out on the 14th.", room="projects", drawer="heron")
     for at in range(10):
         palace.file(f"The status of pump {at} is fine.", room="pumps", drawer=f"pump {at}")
@@ -49,7 +53,9 @@ def test_what_lies_in_a_drawer_that_is_named_is_evidence_though_it_has_no_word_o
     assert "heron" in {each.drawer for each in found.evidence}
 
 
-def test_what_does_not_ask_and_finds_nothing_is_free_and_what_asks_and_finds_nothing_is_a_miss(palace: Palace) -> None:
+def test_what_does_not_ask_and_finds_nothing_is_free_and_what_asks_and_finds_nothing_is_a_miss(
+    palace: Palace,
+) -> None:
     palace.file(FACT, room="projects", drawer="heron")
     assert consult(palace, "Write a poem about the sea.").verdict == "free"
     assert consult(palace, "Zebra quilts?", detector=lambda _: False).verdict == "free"
@@ -57,7 +63,9 @@ def test_what_does_not_ask_and_finds_nothing_is_free_and_what_asks_and_finds_not
     assert (missed.verdict, missed.answer) == ("miss", MISS)
 
 
-def test_evidence_with_a_doubt_is_shown_with_it_and_the_honest_answer_beside_it(palace: Palace) -> None:
+def test_evidence_with_a_doubt_is_shown_with_it_and_the_honest_answer_beside_it(
+    palace: Palace,
+) -> None:
     palace.file(FACT, room="projects", drawer="heron")
     grounding = consult(palace, QUESTION, threshold=0.99)
     assert (grounding.verdict, grounding.answer, grounding.stopped) == ("uncertain", None, "L4")
@@ -69,15 +77,21 @@ def test_evidence_with_a_doubt_is_shown_with_it_and_the_honest_answer_beside_it(
     assert palace.consultations()[0].verdict == "uncertain"
 
 
-def test_a_prompt_that_only_may_ask_may_be_answered_freely_beside_what_was_found(palace: Palace) -> None:
+def test_a_prompt_that_only_may_ask_may_be_answered_freely_beside_what_was_found(
+    palace: Palace,
+) -> None:
     palace.file(FACT, room="projects", drawer="heron")
-    grounding = consult(palace, "When does the heron ship?", threshold=0.99, detector=lambda _: False)
+    grounding = consult(
+        palace, "When does the heron ship?", threshold=0.99, detector=lambda _: False
+    )
     assert (grounding.verdict, grounding.may_generate) == ("uncertain", True)
     assert "leave it aside where it does not" in grounding.text
     assert MISS not in grounding.text
 
 
-def test_a_doubt_does_not_end_the_walk_and_certain_evidence_below_is_what_counts(palace: Palace) -> None:
+def test_a_doubt_does_not_end_the_walk_and_certain_evidence_below_is_what_counts(
+    palace: Palace,
+) -> None:
     palace.file(FACT, room="projects", drawer="heron")
     palace.procedure("Dates", ["Look at the board."], triggers=["heron project"])
     grounding = consult(palace, QUESTION, threshold=0.95)
@@ -86,8 +100,12 @@ def test_a_doubt_does_not_end_the_walk_and_certain_evidence_below_is_what_counts
     assert [each.layer for each in grounding.evidence] == ["L4"]
 
 
-def test_verdicts_and_evidence_do_not_change_when_facts_are_spread_over_sessions(build: Build) -> None:
-    asked = [row["question"] for row in PARAPHRASES[::3]] + [row["fact"] for row in PARAPHRASES[::20]]
+def test_verdicts_and_evidence_do_not_change_when_facts_are_spread_over_sessions(
+    build: Build,
+) -> None:
+    asked = [row["question"] for row in PARAPHRASES[::3]] + [
+        row["fact"] for row in PARAPHRASES[::20]
+    ]
     users = {"one": 1, "many": 21}
     for user, sessions in users.items():
         for at in range(sessions):
@@ -99,7 +117,9 @@ def test_verdicts_and_evidence_do_not_change_when_facts_are_spread_over_sessions
         enforcer = Enforcer(build(user=user, session="asking"), detector=lambda _: True)
         answers = [enforcer.consult(prompt) for prompt in asked]
         # Of texts that are equally relevant some come first by chance, so their scores are compared.
-        seen.append([(each.verdict, [round(piece.score, 9) for piece in each.evidence]) for each in answers])
+        seen.append(
+            [(each.verdict, [round(piece.score, 9) for piece in each.evidence]) for each in answers]
+        )
     assert seen[0] == seen[1]
     assert {verdict for verdict, _ in seen[0]} >= {"grounded", "uncertain"}
 
@@ -108,7 +128,11 @@ def test_verdicts_and_evidence_do_not_change_when_facts_are_spread_over_sessions
 
 FILED = (
     ("household", "boiler", "The boiler was serviced in March by Kessler."),
-    ("household", "wifi", "The guest network is called otter-den, and its password is in the fuse box."),
+    (
+        "household",
+        "wifi",
+        "The guest network is called otter-den, and its password is in the fuse box.",
+    ),
     ("people", "ines", "Ines is on leave until September; Tomas covers for her."),
     ("rules", "deploys", "Nobody deploys on Fridays after noon."),
     ("decisions", "frontend", "We chose Svelte over React because the bundle is smaller."),
@@ -119,7 +143,9 @@ FILED = (
 def filled(palace: Palace) -> Palace:
     for room, drawer, fact in FILED:
         palace.file(fact, room=room, drawer=drawer)
-    palace.file_many([f"Machine {at} has {at} disks." for at in range(20)], room="fleet", drawer="machines")
+    palace.file_many(
+        [f"Machine {at} has {at} disks." for at in range(20)], room="fleet", drawer="machines"
+    )
     return palace
 
 
@@ -141,7 +167,9 @@ def test_what_nobody_filed_is_a_miss_in_a_filled_palace_too_and_nothing_is_shown
     assert not any(fact in grounding.text for _, _, fact in FILED)
 
 
-def test_what_lies_in_a_drawer_that_is_named_is_shown_with_its_doubt_however_little_relevant(palace: Palace) -> None:
+def test_what_lies_in_a_drawer_that_is_named_is_shown_with_its_doubt_however_little_relevant(
+    palace: Palace,
+) -> None:
     filled(palace)
     grounding = consult(palace, "status of brightwater", detector=lambda _: True)
     assert grounding.verdict == "uncertain"
@@ -158,29 +186,41 @@ def test_where_the_reader_is_here_it_says_how_relevant_a_text_is(
     best = consult(palace, prompt).evidence[0]
     assert best.content == "Ines is on leave until September; Tomas covers for her."
 
-    def fails(self: EmbeddedReader, question: str, passages: Sequence[str], *, seconds: float) -> None:
+    def fails(
+        self: EmbeddedReader, question: str, passages: Sequence[str], *, seconds: float
+    ) -> None:
         raise ModelError("it is broken")
 
     monkeypatch.setattr(EmbeddedReader, "questions", fails)
     unread = consult(palace, prompt)
-    assert {each.id: each.score for each in unread.evidence}.get(best.id) != pytest.approx(best.score)
+    assert {each.id: each.score for each in unread.evidence}.get(best.id) != pytest.approx(
+        best.score
+    )
     assert "not read: it is broken" in unread.layers[1].why
     monkeypatch.setattr(EmbeddedReader, "readable", lambda self, text: 0.0)
     foreign = consult(palace, prompt)
-    assert "not read" not in foreign.layers[1].why, "what the reader cannot read it is not asked about"
+    assert "not read" not in foreign.layers[1].why, (
+        "what the reader cannot read it is not asked about"
+    )
     assert [each.score for each in foreign.evidence] == [each.score for each in unread.evidence]
 
 
 # -- contradictions --------------------------------------------------------------------------------------------------
 
 
-def test_evidence_names_what_contradicts_it_who_said_it_and_when(build: Build, clock: Clock) -> None:
+def test_evidence_names_what_contradicts_it_who_said_it_and_when(
+    build: Build, clock: Clock
+) -> None:
     atlas, borg = build("atlas"), build("borg")
     atlas.file("The billing service listens on port 8080.", room="projects", drawer="billing")
     clock.passes(days=3)
     note = borg.note("Seen after the restart.")
     borg.promote(
-        note, room="operations", drawer="ports", reason="Seen.", summary="The billing service listens on port 9090."
+        note,
+        room="operations",
+        drawer="ports",
+        reason="Seen.",
+        summary="The billing service listens on port 9090.",
     )
     grounding = consult(atlas, "Which port does our billing service listen on?")
     assert grounding.verdict == "grounded"
@@ -194,7 +234,9 @@ def test_evidence_names_what_contradicts_it_who_said_it_and_when(build: Build, c
 
 def test_a_known_contradiction_is_named_though_it_is_not_evidence_itself(palace: Palace) -> None:
     palace.file(FACT, room="projects", drawer="heron")
-    palace.submit("The heron project ships in June.", room="plans", drawer="dates", reason="Said by Ines.")
+    palace.submit(
+        "The heron project ships in June.", room="plans", drawer="dates", reason="Said by Ines."
+    )
     grounding = consult(palace, QUESTION, limit=1)
     assert len(grounding.evidence) == 1
     assert len(grounding.evidence[0].contradictions) == 1
@@ -220,14 +262,18 @@ def test_a_reader_may_confirm_evidence_that_is_uncertain(palace: Palace) -> None
     assert asked == [(QUESTION, [FACT])]
 
 
-def test_a_reader_that_finds_no_answer_makes_an_honest_miss_of_what_only_sounds_like_one(palace: Palace) -> None:
+def test_a_reader_that_finds_no_answer_makes_an_honest_miss_of_what_only_sounds_like_one(
+    palace: Palace,
+) -> None:
     palace.file(FACT, room="projects", drawer="heron")
     grounding = consult(palace, QUESTION, reader=lambda question, texts: False)
     assert (grounding.verdict, grounding.answer, grounding.evidence) == ("miss", MISS, ())
     assert "the reader finds no answer in it" in grounding.layers[1].why
 
 
-def test_a_reader_that_cannot_say_or_fails_leaves_the_verdict_as_it_was_and_a_failure_is_said(palace: Palace) -> None:
+def test_a_reader_that_cannot_say_or_fails_leaves_the_verdict_as_it_was_and_a_failure_is_said(
+    palace: Palace,
+) -> None:
     palace.file(FACT, room="projects", drawer="heron")
     without = consult(palace, QUESTION)
 
@@ -294,7 +340,9 @@ def test_nobody_reads_for_a_prompt_that_wants_something_done(palace: Palace) -> 
     assert consult(palace, "Write a poem about the sea.", reader=never).verdict == "free"
 
 
-def test_an_empty_palace_is_a_certain_miss_even_without_its_embedder(palace: Palace, embedder: HashEmbedder) -> None:
+def test_an_empty_palace_is_a_certain_miss_even_without_its_embedder(
+    palace: Palace, embedder: HashEmbedder
+) -> None:
     embedder.down = True
     assert consult(palace, QUESTION).verdict == "miss"
     palace.file("The harbour crane is blue.", room="harbour", drawer="cranes")

@@ -16,7 +16,10 @@ from tests.stand_ins import HashEmbedder
 def furnished(palace: Palace, *, facts: int) -> None:
     palace.identify("I am Atlas.\nI never guess.")
     for start in range(0, facts, 500):
-        said = [f"Fact number {at} says where thing {at} is kept." for at in range(start, min(facts, start + 500))]
+        said = [
+            f"Fact number {at} says where thing {at} is kept."
+            for at in range(start, min(facts, start + 500))
+        ]
         palace.file_many(said, room=f"room {start % 7}", drawer="facts")
 
 
@@ -34,7 +37,12 @@ def test_what_seldom_changes_comes_first_and_notes_come_last(palace: Palace) -> 
     palace.note("The build is red.")
     text = palace.wake_up().text
     heads = [line for line in text.splitlines() if line.startswith("# ")]
-    assert heads == ["# Who I am", "# My palace", "# New since last time", "# Notes of this session"]
+    assert heads == [
+        "# Who I am",
+        "# My palace",
+        "# New since last time",
+        "# Notes of this session",
+    ]
     assert text.startswith("# Who I am\nI am Atlas.\nI never guess.")
 
 
@@ -52,7 +60,13 @@ def test_what_was_filed_since_the_last_time_is_new_once(palace: Palace) -> None:
     palace.file("An old fact.", room="projects", drawer="a")
     palace.wake_up()
     note = palace.note("The build is red.")
-    palace.promote(note, room="projects", drawer="ci", reason="To be known.", summary="The build of March was red.")
+    palace.promote(
+        note,
+        room="projects",
+        drawer="ci",
+        reason="To be known.",
+        summary="The build of March was red.",
+    )
     assert [each.content for each in palace.wake_up().new] == ["The build of March was red."]
     assert palace.wake_up().new == ()
 
@@ -93,19 +107,26 @@ def topics(palace: Palace) -> None:
     for at in range(20):
         palace.file(f"Harbour crane {at} lifts {at} tons.", room="harbour", drawer=f"crane {at}")
     palace.file("The billing service listens on port 8080.", room="projects", drawer="billing")
-    palace.file("Invoices of the billing service are sent on Mondays.", room="projects", drawer="invoices")
+    palace.file(
+        "Invoices of the billing service are sent on Mondays.", room="projects", drawer="invoices"
+    )
     for at in range(20):
         palace.file(f"Ferry {at} sails at {at} o'clock.", room="harbour", drawer=f"ferry {at}")
 
 
-def test_a_second_wake_up_holds_facts_too_those_that_somebody_called_important(palace: Palace) -> None:
+def test_a_second_wake_up_holds_facts_too_those_that_somebody_called_important(
+    palace: Palace,
+) -> None:
     topics(palace)
     palace.file("Nobody deploys on Fridays.", room="rules", drawer="deploys", importance=9)
     palace.file("Reviews take a day.", room="rules", drawer="reviews", importance=3)
     palace.wake_up()
     woken = palace.wake_up()
     assert woken.new == ()
-    assert {each.content for each in woken.facts} == {"Nobody deploys on Fridays.", "Reviews take a day."}
+    assert {each.content for each in woken.facts} == {
+        "Nobody deploys on Fridays.",
+        "Reviews take a day.",
+    }
     assert "# What matters now\n" in woken.text
     assert "- Nobody deploys on Fridays. [rules/deploys]" in woken.text
     assert woken.tokens <= 900
@@ -125,11 +146,15 @@ def test_where_nothing_has_to_do_with_the_topic_the_drawers_are_named_and_no_fac
     assert "tons" not in woken.text
 
 
-def test_what_lies_in_a_drawer_that_the_topic_names_matters_though_it_has_no_word_of_it(palace: Palace) -> None:
+def test_what_lies_in_a_drawer_that_the_topic_names_matters_though_it_has_no_word_of_it(
+    palace: Palace,
+) -> None:
     fact = "Prefers short reports in the morning."
     palace.file(fact, room="people", drawer="alexander")
     palace.file_many(
-        [f"Machine number {at} of the fleet has 4 disks." for at in range(60)], room="fleet", drawer="machines"
+        [f"Machine number {at} of the fleet has 4 disks." for at in range(60)],
+        room="fleet",
+        drawer="machines",
     )
     palace.wake_up()
     woken = palace.wake_up(topic="What does Alexander prefer?", budget=300)
@@ -137,11 +162,19 @@ def test_what_lies_in_a_drawer_that_the_topic_names_matters_though_it_has_no_wor
     assert "- Prefers short reports in the morning. [people/alexander]" in woken.text
 
 
-@pytest.mark.parametrize(("drawers", "more"), [(12, ""), (13, " and 1 more drawer\n"), (14, " and 2 more drawers\n")])
-def test_a_room_names_its_drawers_and_says_how_many_more_there_are(palace: Palace, drawers: int, more: str) -> None:
+@pytest.mark.parametrize(
+    ("drawers", "more"), [(12, ""), (13, " and 1 more drawer\n"), (14, " and 2 more drawers\n")]
+)
+def test_a_room_names_its_drawers_and_says_how_many_more_there_are(
+    palace: Palace, drawers: int, more: str
+) -> None:
     for at in range(drawers):
         palace.file(f"Fact {at}.", room="projects", drawer=f"drawer {at}")
-    line = next(each for each in palace.wake_up().text.splitlines(keepends=True) if each.startswith("- projects: "))
+    line = next(
+        each
+        for each in palace.wake_up().text.splitlines(keepends=True)
+        if each.startswith("- projects: ")
+    )
     assert line.count("(1)") == 12
     assert more in line
     assert ("more" in line) == bool(more)
@@ -158,7 +191,9 @@ def test_facts_have_to_do_with_what_the_session_talks_about(build: Build) -> Non
         "Invoices of the billing service are sent on Mondays.",
     } <= billing
     elsewhere = build(session="tomorrow").wake_up()
-    assert "The billing service listens on port 8080." not in {each.content for each in elsewhere.facts}
+    assert "The billing service listens on port 8080." not in {
+        each.content for each in elsewhere.facts
+    }
 
 
 def test_notes_and_a_given_topic_say_what_a_session_is_about_as_well(build: Build) -> None:
@@ -166,7 +201,9 @@ def test_notes_and_a_given_topic_say_what_a_session_is_about_as_well(build: Buil
     topics(palace)
     palace.wake_up()
     fact = "The billing service listens on port 8080."
-    assert fact in {each.content for each in palace.wake_up(topic="the port of the billing service").facts}
+    assert fact in {
+        each.content for each in palace.wake_up(topic="the port of the billing service").facts
+    }
     palace.note("The billing service was restarted; its port is the same.")
     assert palace.wake_up().facts[0].content == fact
     with pytest.raises(InvalidInput, match="leave topic out"):
@@ -183,7 +220,9 @@ def test_what_is_new_is_not_said_twice_and_facts_stand_by_their_place(palace: Pa
     assert second.text == palace.wake_up(topic="Where is iron kept?").text
 
 
-def test_without_the_embedder_words_still_find_what_matters(build: Build, embedder: HashEmbedder) -> None:
+def test_without_the_embedder_words_still_find_what_matters(
+    build: Build, embedder: HashEmbedder
+) -> None:
     palace = build()
     topics(palace)
     palace.wake_up()
@@ -197,7 +236,9 @@ def test_a_budget_is_a_whole_number_of_tokens(palace: Palace, budget: object) ->
         palace.wake_up(budget=budget)  # type: ignore[arg-type]
 
 
-@given(st.lists(st.text(min_size=1, max_size=200).filter(str.strip), max_size=6), st.integers(0, 200))
+@given(
+    st.lists(st.text(min_size=1, max_size=200).filter(str.strip), max_size=6), st.integers(0, 200)
+)
 @settings(
     max_examples=8,
     deadline=None,

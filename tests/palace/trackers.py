@@ -26,7 +26,9 @@ class Reply:
     status: int = 200
     headers: dict[str, str] = field(default_factory=dict)
     raw: bytes | None = None
-    drops: tuple[bytes, float, threading.Event] | None = None  # so many bytes, every so many seconds, until then
+    drops: tuple[bytes, float, threading.Event] | None = (
+        None  # so many bytes, every so many seconds, until then
+    )
 
 
 @dataclass
@@ -132,7 +134,10 @@ class Tracker:
 
     def __call__(self, request: Request) -> Reply:
         scheme = "token" if self.kind == "gitea" else "Bearer"
-        if self.token is not None and request.headers.get("authorization") != f"{scheme} {self.token}":
+        if (
+            self.token is not None
+            and request.headers.get("authorization") != f"{scheme} {self.token}"
+        ):
             return Reply({"message": "401 Unauthorized"}, status=401)
         before = {
             "gitea": "/api/v1/repos/team/api",
@@ -142,14 +147,24 @@ class Tracker:
         path = request.path.removeprefix(before[self.kind])
         if path == request.path:
             return Reply({"message": "404 Not Found"}, status=404)
-        return self._gitlab(path, request) if self.kind == "gitlab" else self._like_github(path, request)
+        return (
+            self._gitlab(path, request)
+            if self.kind == "gitlab"
+            else self._like_github(path, request)
+        )
 
     def _like_github(self, path: str, request: Request) -> Reply:
         if path == "/issues":
             issues = [self._issue(number) for number in sorted(self.titles, reverse=True)]
             if self.kind == "github" and request.query.get("type") != "issues":
                 issues.insert(
-                    1, {**self._issue(9), "number": 9, "title": "A pull request", "pull_request": {"url": "x"}}
+                    1,
+                    {
+                        **self._issue(9),
+                        "number": 9,
+                        "title": "A pull request",
+                        "pull_request": {"url": "x"},
+                    },
                 )
             if request.query.get("state") == "open":
                 issues = [each for each in issues if each["state"] == "open"]
@@ -160,12 +175,19 @@ class Tracker:
         if path.startswith("/issues/") and path[8:].isdigit() and int(path[8:]) in self.titles:
             return Reply(self._issue(int(path[8:])))
         if path == "/wiki/pages" and self.kind == "gitea":
-            return self._paged([{"title": name.replace("-", " "), "sub_url": name} for name in self.wiki], request)
+            return self._paged(
+                [{"title": name.replace("-", " "), "sub_url": name} for name in self.wiki], request
+            )
         name = unquote(path.removeprefix("/wiki/page/"))
         if self.kind == "gitea" and name in self.wiki:
             content = base64.b64encode(self.wiki[name].encode()).decode()
             return Reply(
-                {"title": name.replace("-", " "), "sub_url": name, "content_base64": content, "commit_count": 1}
+                {
+                    "title": name.replace("-", " "),
+                    "sub_url": name,
+                    "content_base64": content,
+                    "commit_count": 1,
+                }
             )
         return Reply({"message": "Not Found"}, status=404)
 
@@ -173,7 +195,9 @@ class Tracker:
         if path == "/issues":
             issues = [self._gitlab_issue(number) for number in sorted(self.titles, reverse=True)]
             wanted = request.query.get("state")
-            return self._paged([each for each in issues if wanted in (None, each["state"])], request)
+            return self._paged(
+                [each for each in issues if wanted in (None, each["state"])], request
+            )
         if path == "/issues/42/notes":
             notes = [self._note(at) for at in range(len(self.comments))]
             notes.append(
@@ -185,15 +209,25 @@ class Tracker:
                     "created_at": DAY.format(27),
                 }
             )
-            return self._paged(notes[::-1] if request.query.get("sort") == "desc" else notes, request)
+            return self._paged(
+                notes[::-1] if request.query.get("sort") == "desc" else notes, request
+            )
         if path.startswith("/issues/") and path[8:].isdigit() and int(path[8:]) in self.titles:
             return Reply(self._gitlab_issue(int(path[8:])))
         if path == "/wikis":
-            return Reply([{"slug": name, "title": name, "format": "markdown"} for name in self.wiki])
+            return Reply(
+                [{"slug": name, "title": name, "format": "markdown"} for name in self.wiki]
+            )
         name = unquote(path.removeprefix("/wikis/"))
         if name in self.wiki and "/" not in path.removeprefix("/wikis/"):
             return Reply(
-                {"slug": name, "title": name, "format": "markdown", "content": self.wiki[name], "encoding": "UTF-8"}
+                {
+                    "slug": name,
+                    "title": name,
+                    "format": "markdown",
+                    "content": self.wiki[name],
+                    "encoding": "UTF-8",
+                }
             )
         return Reply({"message": "404 Not Found"}, status=404)
 
@@ -218,7 +252,12 @@ class Tracker:
         }  # fmt: skip
 
     def _comment(self, at: int) -> dict[str, Any]:
-        return {"id": at, "user": {"login": "bob"}, "created_at": DAY.format(10 + at % 10), "body": self.comments[at]}
+        return {
+            "id": at,
+            "user": {"login": "bob"},
+            "created_at": DAY.format(10 + at % 10),
+            "body": self.comments[at],
+        }
 
     def _note(self, at: int) -> dict[str, Any]:
         author = {"username": "bob"}
@@ -244,4 +283,6 @@ class Tracker:
 
 
 def _query(request: Request, *, page: int) -> str:
-    return "&".join(f"{name}={value}" for name, value in {**request.query, "page": str(page)}.items())
+    return "&".join(
+        f"{name}={value}" for name, value in {**request.query, "page": str(page)}.items()
+    )

@@ -26,7 +26,9 @@ PACKAGES = ("htm_core", "htm_langchain", "htm_llamaindex")
 ROOT = Path(__file__).parents[2]
 UNBOUNDED = 1_000_000
 AT_START = frozenset({"match", "fullmatch"})
-_MAKES = frozenset({"compile", "search", "match", "fullmatch", "split", "findall", "finditer", "sub", "subn"})
+_MAKES = frozenset(
+    {"compile", "search", "match", "fullmatch", "split", "findall", "finditer", "sub", "subn"}
+)
 _PLACED = "word"  # stands for what a function puts into an expression
 _LATE = ("lazy_pattern.py",)  # whose own calls make the expressions of others
 
@@ -45,7 +47,9 @@ class Found:
 def collect() -> list[Found]:
     """All expressions."""
     made = _made_by_importing()
-    modules = [module for name, module in sorted(sys.modules.items()) if name.partition(".")[0] in PACKAGES]
+    modules = [
+        module for name, module in sorted(sys.modules.items()) if name.partition(".")[0] in PACKAGES
+    ]
     uses = _uses(modules)
     caps = _caps()
     found = {
@@ -67,10 +71,14 @@ def _made_by_importing() -> dict[tuple[str, int], str]:
     def noting(pattern: Any, flags: int = 0) -> Any:
         """Note an expression of ours, and compile it."""
         frame: FrameType | None = sys._getframe(1)
-        while frame is not None and frame.f_code.co_filename.endswith(("re/__init__.py", "functools.py")):
+        while frame is not None and frame.f_code.co_filename.endswith(
+            ("re/__init__.py", "functools.py")
+        ):
             frame = frame.f_back
         if frame is not None and isinstance(pattern, str) and _is_ours(frame.f_code.co_filename):
-            made.setdefault((pattern, int(flags)), f"{_short(frame.f_code.co_filename)}:{frame.f_lineno}")
+            made.setdefault(
+                (pattern, int(flags)), f"{_short(frame.f_code.co_filename)}:{frame.f_lineno}"
+            )
         return really(pattern, flags)
 
     compiler.compile = noting
@@ -141,8 +149,16 @@ def _keys(value: Any) -> list[tuple[str, int]]:
         key = _key(value)
     if key is not None:
         return [key]
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, tuple | list) else ()
-    return [key for each in inner if isinstance(each, re.Pattern) or _late(each) for key in _keys(each)]
+    inner = (
+        value.values()
+        if isinstance(value, dict)
+        else value
+        if isinstance(value, tuple | list)
+        else ()
+    )
+    return [
+        key for each in inner if isinstance(each, re.Pattern) or _late(each) for key in _keys(each)
+    ]
 
 
 def _key(pattern: re.Pattern[str]) -> tuple[str, int]:
@@ -155,15 +171,26 @@ def _in_functions(module: ModuleType) -> Iterator[tuple[tuple[str, int], str, st
     if "re." not in inspect.getsource(module):
         return
     for each in ast.walk(_tree(module)):
-        if not isinstance(each, ast.Call) or not isinstance(each.func, ast.Attribute) or not each.args:
+        if (
+            not isinstance(each, ast.Call)
+            or not isinstance(each.func, ast.Attribute)
+            or not each.args
+        ):
             continue
-        if not isinstance(each.func.value, ast.Name) or each.func.value.id != "re" or each.func.attr not in _MAKES:
+        if (
+            not isinstance(each.func.value, ast.Name)
+            or each.func.value.id != "re"
+            or each.func.attr not in _MAKES
+        ):
             continue
         text = _written(each.args[0], module)
         if text is None:
             continue
         flags = 0
-        for given in [*each.args[1:], *(keyword.value for keyword in each.keywords if keyword.arg == "flags")]:
+        for given in [
+            *each.args[1:],
+            *(keyword.value for keyword in each.keywords if keyword.arg == "flags"),
+        ]:
             value = _value(given, module)
             if isinstance(value, re.RegexFlag):
                 flags = int(value)
@@ -190,7 +217,11 @@ def _written(node: ast.expr, module: ModuleType) -> str | None:
             if isinstance(each, ast.Constant | ast.FormattedValue)
         )
         return "".join(each if isinstance(each, str) else _PLACED for each in parts)
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "format":
+    if (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == "format"
+    ):
         text = _written(node.func.value, module)
         return None if text is None else text.format(*[_PLACED] * len(node.args))
     value = _value(node, module)
@@ -214,7 +245,9 @@ def main() -> None:
         use = at_the_start if each.at_start else all_matches
         probe = growing(re.compile(each.text, each.flags), use, longest=each.longest)
         if probe is not None:
-            found.append(f"{each.where}: {each.text[:100]!r} on {probe.before[:40]!r} + {probe.pump[:40]!r} * n")
+            found.append(
+                f"{each.where}: {each.text[:100]!r} on {probe.before[:40]!r} + {probe.pump[:40]!r} * n"
+            )
     sys.stdout.write(json.dumps({"collected": len(everything), "growing": found}))
 
 

@@ -64,14 +64,18 @@ def at_the_start(pattern: re.Pattern[str], text: str) -> None:
     pattern.fullmatch(text)
 
 
-def growing(pattern: re.Pattern[str], use: Use = all_matches, *, longest: int = 4 * LONG) -> Probe | None:
+def growing(
+    pattern: re.Pattern[str], use: Use = all_matches, *, longest: int = 4 * LONG
+) -> Probe | None:
     """The first text found on which an expression takes more than in proportion to its length; None where none is found.
 
     `longest` is how many characters it is ever given; more are not tried. It must be called in the main thread of a process, since a search that takes too long is interrupted by a signal.
     """
     before = signal.signal(signal.SIGVTALRM, _interrupt)
     try:
-        return next((probe for probe in probes(pattern) if _grows(pattern, use, probe, longest)), None)
+        return next(
+            (probe for probe in probes(pattern) if _grows(pattern, use, probe, longest)), None
+        )
     finally:
         signal.signal(signal.SIGVTALRM, before)
 
@@ -102,7 +106,9 @@ def _grows(pattern: re.Pattern[str], use: Use, probe: Probe, longest: int) -> bo
 
 def _seconds(pattern: re.Pattern[str], use: Use, text: str) -> float | None:
     """The processor time of a search; None where it was interrupted."""
-    signal.setitimer(signal.ITIMER_VIRTUAL, PATIENCE)  # of processor time, whatever else the machine does
+    signal.setitimer(
+        signal.ITIMER_VIRTUAL, PATIENCE
+    )  # of processor time, whatever else the machine does
     began = time.thread_time()
     try:
         use(pattern, text)
@@ -130,7 +136,9 @@ def probes(pattern: re.Pattern[str]) -> Iterator[Probe]:
                         yield probe
 
 
-def _repeats(nodes: Any, flags: int, before: str = "", least: str = "") -> Iterator[tuple[set[str], Any]]:
+def _repeats(
+    nodes: Any, flags: int, before: str = "", least: str = ""
+) -> Iterator[tuple[set[str], Any]]:
     """What an expression repeats without a bound worth the name, with texts that lead up to it."""
     for node in nodes:
         kind, value = node
@@ -158,24 +166,35 @@ def _parts(kind: Any, value: Any) -> list[Any]:
 
 def _pumps(nodes: Any, flags: int) -> list[str]:
     """Texts that a repeated part matches."""
-    found = {_sample(nodes, flags), _sample(nodes, flags, last=True), _sample(nodes, flags, least=True)}
+    found = {
+        _sample(nodes, flags),
+        _sample(nodes, flags, last=True),
+        _sample(nodes, flags, least=True),
+    }
     found |= {_sample(nodes, flags, prefer=each, least=True) for each in _PREFERRED}
     return sorted(each for each in found if each)
 
 
-def _sample(nodes: Any, flags: int, *, prefer: str = "", last: bool = False, least: bool = False) -> str:
+def _sample(
+    nodes: Any, flags: int, *, prefer: str = "", last: bool = False, least: bool = False
+) -> str:
     """A text that a part of an expression matches: by the first or the last alternatives, with few or no repeats."""
     made = []
     for kind, value in nodes:
         if kind in _SINGLE:
             made.append(_character(kind, value, flags, prefer))
         elif kind is c.BRANCH:
-            made.append(_sample(value[1][-1 if last else 0], flags, prefer=prefer, last=last, least=least))
+            made.append(
+                _sample(value[1][-1 if last else 0], flags, prefer=prefer, last=last, least=least)
+            )
         elif kind in _REPEATS:
             times = min(value[0] or (0 if least else 1), SHORT)
             made.append(_sample(value[2], flags, prefer=prefer, last=last, least=least) * times)
         elif kind in (c.SUBPATTERN, c.ATOMIC_GROUP):
-            made += [_sample(part, flags, prefer=prefer, last=last, least=least) for part in _parts(kind, value)]
+            made += [
+                _sample(part, flags, prefer=prefer, last=last, least=least)
+                for part in _parts(kind, value)
+            ]
     return "".join(made)
 
 

@@ -57,10 +57,18 @@ def readers() -> Iterator[tuple[str, Callable[[str], object]]]:
     for path in PURE:
         module = importlib.import_module(path)
         for name, function in vars(module).items():
-            if name.startswith("_") or not inspect.isfunction(function) or function.__module__ != path:
+            if (
+                name.startswith("_")
+                or not inspect.isfunction(function)
+                or function.__module__ != path
+            ):
                 continue
             first, *others = inspect.signature(function).parameters.values() or [None]
-            if first is None or first.annotation != "str" or f"{path}.{name}".startswith(OF_CLAUSES):
+            if (
+                first is None
+                or first.annotation != "str"
+                or f"{path}.{name}".startswith(OF_CLAUSES)
+            ):
                 continue
             needed = [other.name for other in others if other.default is other.empty]
             if set(needed) <= GIVEN.keys():
@@ -82,7 +90,9 @@ def seconds(work: Callable[[], object]) -> float:
     return time.thread_time() - began
 
 
-def grows(make: Callable[[int], Callable[[], object]], *, sizes: tuple[int, int] = (SHORT, LONG)) -> bool:
+def grows(
+    make: Callable[[int], Callable[[], object]], *, sizes: tuple[int, int] = (SHORT, LONG)
+) -> bool:
     """Whether the larger of two takes more than in proportion, in each of three tries."""
     short, long = sizes
     for _ in range(3):
@@ -106,13 +116,20 @@ def text_of(repeat: str, size: int) -> str:
 
 
 @pytest.mark.parametrize(("repeats", "sizes"), [(REPEATS, WORKS), (PARTS, COPIES)])
-def test_no_rule_that_reads_a_text_grows_faster_than_it(repeats: tuple[str, ...], sizes: tuple[int, int]) -> None:
+def test_no_rule_that_reads_a_text_grows_faster_than_it(
+    repeats: tuple[str, ...], sizes: tuple[int, int]
+) -> None:
     assert len(READERS) > 60
     found = [
         f"{name} on {repeat!r}"
         for name, reads in READERS.items()
         for repeat in repeats
-        if grows(lambda size, reads=reads, repeat=repeat: functools.partial(reads, text_of(repeat, size)), sizes=sizes)
+        if grows(
+            lambda size, reads=reads, repeat=repeat: functools.partial(
+                reads, text_of(repeat, size)
+            ),
+            sizes=sizes,
+        )
     ]
     assert not found, "\n".join(found)
 
@@ -139,7 +156,15 @@ def chatgpt(size: int, *, wide: bool) -> str:
         if each["parent"]:
             messages[each["parent"]]["children"].append(name)
     return json.dumps(
-        [{"id": "c", "title": "t", "mapping": messages, "current_node": f"n{size // 20 - 1}", "create_time": 1.7e9}]
+        [
+            {
+                "id": "c",
+                "title": "t",
+                "mapping": messages,
+                "current_node": f"n{size // 20 - 1}",
+                "create_time": 1.7e9,
+            }
+        ]
     )
 
 
@@ -160,8 +185,16 @@ def codex(n: int) -> dict[str, Any]:
     if n == 0:
         return {"timestamp": at, "type": "session_meta", "payload": {"id": "s"}}
     if n % 2:
-        return {"timestamp": at, "type": "event_msg", "payload": {"type": "user_message", "message": f"Heard {n}."}}
-    payload = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": f"Words {n}."}]}
+        return {
+            "timestamp": at,
+            "type": "event_msg",
+            "payload": {"type": "user_message", "message": f"Heard {n}."},
+        }
+    payload = {
+        "type": "message",
+        "role": "user",
+        "content": [{"type": "input_text", "text": f"Words {n}."}],
+    }
     return {"timestamp": at, "type": "response_item", "payload": payload}
 
 

@@ -66,7 +66,10 @@ def test_what_a_type_checker_sees_is_what_there_is(name: str) -> None:
 
 def test_together_they_have_every_public_name() -> None:
     assert set(module("langchain-htm").__all__) == set(htm_langchain.__all__)
-    both = {*module("llama-index-memory-htm").__all__, *module("llama-index-vector-stores-htm").__all__}
+    both = {
+        *module("llama-index-memory-htm").__all__,
+        *module("llama-index-vector-stores-htm").__all__,
+    }
     assert both == set(htm_llamaindex.__all__)
 
 
@@ -92,7 +95,9 @@ def test_its_page_and_its_metadata_say_what_it_is(name: str) -> None:
 def test_llamahub_finds_its_classes_by_their_path(name: str) -> None:
     hub = project(name)["tool"]["llamahub"]
     assert hub["import_path"] == PACKAGES[name][0].replace("/", ".")
-    assert set(hub["class_authors"]) == {each for each in module(name).__all__ if each.startswith("HTM")}
+    assert set(hub["class_authors"]) == {
+        each for each in module(name).__all__ if each.startswith("HTM")
+    }
 
 
 def test_no_file_stands_in_the_way_of_other_packages_of_the_namespace() -> None:

@@ -19,7 +19,16 @@ import htm_core
 from release import wheels
 from release.__main__ import ROOT, examples, first_command, git, main, release
 from release.provenance import statement
-from release.versions import PLACES, Refused, check_newer, current, released, section, set_version, versions
+from release.versions import (
+    PLACES,
+    Refused,
+    check_newer,
+    current,
+    released,
+    section,
+    set_version,
+    versions,
+)
 
 CHANGELOG = "# Changelog\n\n## [Unreleased]\n\n### Added\n\n- **Tea.**\n\n## [0.0.9] - 2026-01-01\n\n- Water.\n"
 
@@ -41,7 +50,11 @@ def repository(tmp_path: Path) -> Path:
 
 
 def state(root: Path) -> list[str]:
-    return [git(root, "rev-parse", "HEAD"), git(root, "tag", "--list"), git(root, "status", "--porcelain")]
+    return [
+        git(root, "rev-parse", "HEAD"),
+        git(root, "tag", "--list"),
+        git(root, "status", "--porcelain"),
+    ]
 
 
 def test_every_place_says_the_version_that_the_package_says() -> None:
@@ -57,14 +70,22 @@ def test_a_dry_run_does_all_of_it_and_changes_nothing(repository: Path, tmp_path
     assert state(repository) == before
 
 
-def test_a_release_is_a_commit_and_a_tag_with_the_changelogs_section(repository: Path, tmp_path: Path) -> None:
+def test_a_release_is_a_commit_and_a_tag_with_the_changelogs_section(
+    repository: Path, tmp_path: Path
+) -> None:
     release("0.2.0rc1", root=repository, out=tmp_path / "out", dry_run=False, build=False)
     assert current(repository) == "0.2.0rc1"
     assert git(repository, "log", "-1", "--format=%s %an") == "Release 0.2.0rc1 Ann"
-    assert git(repository, "rev-parse", "v0.2.0rc1^{commit}") == git(repository, "rev-parse", "HEAD")
-    assert "### Added\n\n- **Tea.**" in git(repository, "tag", "--list", "--format=%(contents)", "v0.2.0rc1")
+    assert git(repository, "rev-parse", "v0.2.0rc1^{commit}") == git(
+        repository, "rev-parse", "HEAD"
+    )
+    assert "### Added\n\n- **Tea.**" in git(
+        repository, "tag", "--list", "--format=%(contents)", "v0.2.0rc1"
+    )
     changelog = (repository / "CHANGELOG.md").read_text()
-    assert f"## [Unreleased]\n\n## [0.2.0rc1] - {datetime.now(UTC).date()}\n\n### Added" in changelog
+    assert (
+        f"## [Unreleased]\n\n## [0.2.0rc1] - {datetime.now(UTC).date()}\n\n### Added" in changelog
+    )
     assert git(repository, "status", "--porcelain") == ""
 
 
@@ -129,12 +150,18 @@ def test_the_statement_of_provenance_has_the_digests_of_the_archives(tmp_path: P
     archive.write_bytes(b"wheel")
     now = datetime(2026, 5, 1, tzinfo=UTC)
     made = statement([archive], commit="c0ffee", tag="v0.2.0", began=now, ended=now)
-    assert made["subject"] == [{"name": "a.whl", "digest": {"sha256": hashlib.sha256(b"wheel").hexdigest()}}]
+    assert made["subject"] == [
+        {"name": "a.whl", "digest": {"sha256": hashlib.sha256(b"wheel").hexdigest()}}
+    ]
     assert made["predicateType"] == "https://slsa.dev/provenance/v1"
-    assert made["predicate"]["buildDefinition"]["resolvedDependencies"][0]["digest"] == {"gitCommit": "c0ffee"}
+    assert made["predicate"]["buildDefinition"]["resolvedDependencies"][0]["digest"] == {
+        "gitCommit": "c0ffee"
+    }
 
 
-def test_the_readmes_first_command_is_the_one_that_is_run(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_readmes_first_command_is_the_one_that_is_run(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert first_command((ROOT / "README.md").read_text()) == ("all", ["htm", "demo"])
     with pytest.raises(Refused, match="pip install"):
         first_command("```sh\nmake\n```")
@@ -154,17 +181,26 @@ def built(dist: Path, *, spoil: str = "", extra: str = "") -> Path:
         stem = f"{name.replace('-', '_')}-0.1.0"
         (dist / f"{stem}.tar.gz").write_bytes(b"")
         with zipfile.ZipFile(dist / f"{stem}-py3-none-any.whl", "w") as made:
-            files = [f"{package}/{each}" for package in packages for each in ("__init__.py", "py.typed")]
+            files = [
+                f"{package}/{each}" for package in packages for each in ("__init__.py", "py.typed")
+            ]
             if name == "htm-memory":
                 files += [f"{folder}x" for folder in wheels._NEEDED]
             files.append(f"{stem}.dist-info/licenses/LICENSE")
             for file in [*files, *([extra] if extra else [])]:
                 if file != spoil:
                     made.writestr(file, "")
-            requirement = "Requires-Dist: htm-memory[agents]==0.1.0" if name != "htm-memory" else "Requires-Dist: numpy"
+            requirement = (
+                "Requires-Dist: htm-memory[agents]==0.1.0"
+                if name != "htm-memory"
+                else "Requires-Dist: numpy"
+            )
             page = "[a](https://example.org) mcp-name: io.github.htm-memory/htm-memory"
             text = f"Version: 0.1.0\nLicense-Expression: MIT\nRequires-Python: >=3.11\n{requirement}\n\n{page}\n"
-            made.writestr(f"{stem}.dist-info/METADATA", text.replace(*spoil.split(" -> ")) if " -> " in spoil else text)
+            made.writestr(
+                f"{stem}.dist-info/METADATA",
+                text.replace(*spoil.split(" -> ")) if " -> " in spoil else text,
+            )
     return dist
 
 
@@ -204,7 +240,9 @@ def test_a_wheel_with_something_wrong_is_refused(
         wheels.check(built(tmp_path / "dist", spoil=spoil, extra=extra), sources, "0.1.0")
 
 
-def test_a_file_that_the_wheel_has_not_and_a_missing_wheel_are_refused(tmp_path: Path, sources: Path) -> None:
+def test_a_file_that_the_wheel_has_not_and_a_missing_wheel_are_refused(
+    tmp_path: Path, sources: Path
+) -> None:
     dist = built(tmp_path / "dist")
     (sources / "htm_core" / "new.sql").write_text("")
     with pytest.raises(Refused, match=r"missing \['htm_core/new.sql'\]"):
@@ -238,7 +276,10 @@ def test_the_workflow_of_the_tests_may_only_read_and_runs_what_is_pinned() -> No
     text = (ROOT / ".github" / "workflows" / "tests.yml").read_text()
     workflow = yaml.safe_load(text)
     recipes = re.findall(r"^([a-z-]+)(?: \*?\w+)*:", (ROOT / "justfile").read_text(), re.M)
-    assert set(workflow[True]) == {"pull_request", "push"}  # not pull_request_target: it gives strangers' code rights
+    assert set(workflow[True]) == {
+        "pull_request",
+        "push",
+    }  # not pull_request_target: it gives strangers' code rights
     assert workflow["permissions"] == {"contents": "read"}
     assert workflow["concurrency"]["cancel-in-progress"]
     assert "secrets." not in text
@@ -246,7 +287,9 @@ def test_the_workflow_of_the_tests_may_only_read_and_runs_what_is_pinned() -> No
         assert job["timeout-minutes"] <= 90, name
         assert "permissions" not in job
         for step in job["steps"]:
-            assert re.fullmatch(r"actions/[\w-]+@[0-9a-f]{40}", step.get("uses", f"actions/x@{'0' * 40}"))
+            assert re.fullmatch(
+                r"actions/[\w-]+@[0-9a-f]{40}", step.get("uses", f"actions/x@{'0' * 40}")
+            )
             assert set(re.findall(r"\bjust ([\w-]+)", step.get("run", ""))) <= set(recipes)
 
 

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from htm_core.recall.asked import GIST, LONG, MOST, SHORT, asked_in, asked_words
 
 MAIL = (
-    "Dear all, the roof of the garden house will be renewed in spring. Please send your estimates before Friday. " * 8
+    "Dear all, the roof of the garden house will be renewed in spring. Please send your estimates before Friday. "
+    * 8
 )
 LOG = "2026-03-01 12:00:03 ERROR worker: queue full\n" * 30
 TRACE = (
@@ -26,7 +27,9 @@ QUESTIONS = [
 
 @pytest.mark.parametrize("question", QUESTIONS)
 @pytest.mark.parametrize("pasted", [MAIL, LOG, TRACE, "会議の資料を送ります。" * 60])
-def test_a_question_above_below_or_between_what_is_pasted_is_found(question: str, pasted: str) -> None:
+def test_a_question_above_below_or_between_what_is_pasted_is_found(
+    question: str, pasted: str
+) -> None:
     pasted = pasted.strip()
     for text in (
         f"{pasted}\n\n{question}", f"{question}\n\n{pasted}", f"{pasted}\n\n{question}\n\n{pasted}", f"{pasted}\n{question}",
@@ -47,7 +50,9 @@ def test_a_question_without_a_mark_is_a_short_paragraph_of_its_own() -> None:
     assert not asked.surely  # so the rest counts as much
 
 
-@pytest.mark.parametrize("question", ["Who is my dentist?", "أين مفتاح المخزن؟", "Πού είναι το κλειδί;"])
+@pytest.mark.parametrize(
+    "question", ["Who is my dentist?", "أين مفتاح المخزن؟", "Πού είναι το κλειδί;"]
+)
 def test_a_question_with_a_mark_inside_of_a_paragraph_is_found(question: str) -> None:
     asked = asked_in(f"{MAIL * 3}{question} {MAIL * 2}")
     assert asked is not None
@@ -84,7 +89,9 @@ def test_a_message_of_ordinary_length_stays_as_it_is(text: str) -> None:
 
 @given(
     st.lists(
-        st.sampled_from([*QUESTIONS, "\n", "\n\n", "```\n", "> ", MAIL[:200], LOG[:90], "?", ";", "\x00", "é"]),
+        st.sampled_from(
+            [*QUESTIONS, "\n", "\n\n", "```\n", "> ", MAIL[:200], LOG[:90], "?", ";", "\x00", "é"]
+        ),
         max_size=60,
     )
 )

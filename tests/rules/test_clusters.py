@@ -43,7 +43,13 @@ def test_equal_points_are_one_cluster() -> None:
 
 
 def test_a_cluster_is_named_by_words_that_the_others_lack() -> None:
-    texts = ["the boat is blue", "the boat leaks", "the boat sails", "the tea is green", "the tea is hot"]
+    texts = [
+        "the boat is blue",
+        "the boat leaks",
+        "the boat sails",
+        "the tea is green",
+        "the tea is hot",
+    ]
     boat, tea = names(texts, [0, 0, 0, 1, 1])
     assert boat[0] == "boat"
     assert tea[0] == "tea"

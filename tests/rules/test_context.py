@@ -54,7 +54,9 @@ def item(id: str, content: str | None = None, *, tokens: int | None = None, **kn
     )
 
 
-def context(*items: Item, order: Any = "important", budget: Any = None, count: Any = words, **more: Any) -> Context:
+def context(
+    *items: Item, order: Any = "important", budget: Any = None, count: Any = words, **more: Any
+) -> Context:
     return assemble(items, order=order, budget=budget, count=count, now=NOW, **more)
 
 
@@ -63,7 +65,9 @@ def ids(made: Context) -> list[str]:
 
 
 def test_recent_puts_the_last_accessed_first() -> None:
-    assert ids(context(item("a", idle=30), item("b", idle=10), item("c", idle=20), order="recent")) == ["b", "c", "a"]
+    assert ids(
+        context(item("a", idle=30), item("b", idle=10), item("c", idle=20), order="recent")
+    ) == ["b", "c", "a"]
 
 
 def test_important_puts_the_most_important_first() -> None:
@@ -72,7 +76,11 @@ def test_important_puts_the_most_important_first() -> None:
 
 
 def test_frequent_puts_the_most_accessed_first() -> None:
-    assert ids(context(item("a", count=1), item("b", count=12), item("c"), order="frequent")) == ["b", "a", "c"]
+    assert ids(context(item("a", count=1), item("b", count=12), item("c"), order="frequent")) == [
+        "b",
+        "a",
+        "c",
+    ]
 
 
 def test_balanced_weighs_importance_against_the_hours_since_it_was_added() -> None:
@@ -80,29 +88,46 @@ def test_balanced_weighs_importance_against_the_hours_since_it_was_added() -> No
     debugging = item("debugging", importance=7, age=600)
     decision = item("decision", importance=10, age=3 * DAY)
     task = item("task", importance=6, age=HOUR)
-    assert ids(context(decision, task, debugging, order="balanced")) == ["debugging", "task", "decision"]
+    assert ids(context(decision, task, debugging, order="balanced")) == [
+        "debugging",
+        "task",
+        "decision",
+    ]
     scores = [ORDERS["balanced"](each, NOW) for each in (debugging, task, decision)]
     assert scores == pytest.approx([6.0, 3.0, 0.137], abs=0.001)
 
 
 @pytest.mark.parametrize(("hours", "share"), [(0, 1.0), (1, 0.5), (3, 0.25), (24, 0.04)])
 def test_balanced_decays_as_the_hyperbola_of_hours(hours: int, share: float) -> None:
-    assert ORDERS["balanced"](item("a", importance=10, age=hours * HOUR), NOW) == pytest.approx(10 * share)
+    assert ORDERS["balanced"](item("a", importance=10, age=hours * HOUR), NOW) == pytest.approx(
+        10 * share
+    )
 
 
 def test_balanced_by_access_weighs_uses_against_the_hours_since_the_last() -> None:
-    items = [item("once", count=1), item("often", count=20, idle=DAY), item("some", count=4, idle=HOUR)]
+    items = [
+        item("once", count=1),
+        item("often", count=20, idle=DAY),
+        item("some", count=4, idle=HOUR),
+    ]
     assert ids(context(*items, order="balanced:access")) == ["some", "once", "often"]
 
 
 def test_among_equals_the_last_accessed_comes_first_and_then_the_last_added() -> None:
     """Nothing was used yet, so every score of balanced:access is 0; the newest still come first."""
-    items = [item("old", age=30, idle=30), item("b", age=9, idle=5), item("a", age=9, idle=5), item("c", age=8, idle=5)]
+    items = [
+        item("old", age=30, idle=30),
+        item("b", age=9, idle=5),
+        item("a", age=9, idle=5),
+        item("c", age=8, idle=5),
+    ]
     assert ids(context(*items, order="balanced:access")) == ["c", "a", "b", "old"]
 
 
 def test_a_callable_is_an_order_whose_highest_score_comes_first() -> None:
-    assert ids(context(item("a"), item("ccc"), item("bb"), order=lambda each, now: len(each.id))) == ["ccc", "bb", "a"]
+    assert ids(
+        context(item("a"), item("ccc"), item("bb"), order=lambda each, now: len(each.id))
+    ) == ["ccc", "bb", "a"]
 
 
 def test_what_does_not_fit_is_packed_past() -> None:
@@ -137,13 +162,18 @@ def test_nothing_to_give_is_an_empty_context_of_no_tokens(budget: int | None) ->
 
 TEXTS = st.text("ab.\n x", max_size=25)
 ITEMS = st.lists(
-    st.builds(item, st.uuids().map(str), TEXTS, importance=st.integers(0, 3), age=st.integers(0, 9)), max_size=12
+    st.builds(
+        item, st.uuids().map(str), TEXTS, importance=st.integers(0, 3), age=st.integers(0, 9)
+    ),
+    max_size=12,
 )
 
 
 @pytest.mark.parametrize("count", [words, merging, swelling, framing, len])
 @pytest.mark.parametrize("honest", [True, False])
-@given(items=ITEMS, budget=st.integers(0, 90), separator=st.sampled_from(["\n\n", "", " ", ".\n--\n"]))
+@given(
+    items=ITEMS, budget=st.integers(0, 90), separator=st.sampled_from(["\n\n", "", " ", ".\n--\n"])
+)
 def test_the_text_never_exceeds_its_budget_by_a_token_whatever_the_tokenizer(
     count: Any, honest: bool, items: list[Item], budget: int, separator: str
 ) -> None:
@@ -157,10 +187,14 @@ def test_the_text_never_exceeds_its_budget_by_a_token_whatever_the_tokenizer(
 
 
 @given(items=ITEMS, budget=st.integers(0, 60))
-def test_with_a_tokenizer_that_adds_up_it_is_the_greedy_packing_in_order(items: list[Item], budget: int) -> None:
+def test_with_a_tokenizer_that_adds_up_it_is_the_greedy_packing_in_order(
+    items: list[Item], budget: int
+) -> None:
     items = [replace(each, tokens=len(each.content)) for each in items]
     greedy: list[Item] = []
-    for each in sorted(items, key=lambda each: (-each.importance, -each.accessed_at, -each.added_at, each.id)):
+    for each in sorted(
+        items, key=lambda each: (-each.importance, -each.accessed_at, -each.added_at, each.id)
+    ):
         if len("\n\n".join(each.content for each in [*greedy, each])) <= budget:
             greedy.append(each)
     assert list(context(*items, budget=budget, count=len).items) == greedy
@@ -175,14 +209,19 @@ def test_what_joining_saves_is_used() -> None:
 
 
 @pytest.mark.parametrize("tokens", [0, 7])
-def test_a_thousand_items_are_counted_a_few_times_and_not_one_by_one_over_a_growing_text(tokens: int) -> None:
+def test_a_thousand_items_are_counted_a_few_times_and_not_one_by_one_over_a_growing_text(
+    tokens: int,
+) -> None:
     counted: list[int] = []
 
     def count(text: str) -> int:
         counted.append(len(text))
         return words(text)
 
-    items = [item(f"n{n}", f"this is note number {n} of many", tokens=tokens or None) for n in range(1_000)]
+    items = [
+        item(f"n{n}", f"this is note number {n} of many", tokens=tokens or None)
+        for n in range(1_000)
+    ]
     made = context(*items, budget=4_500, count=count)
     assert len(made.items) == 500
     assert sum(counted) <= 5 * sum(len(each.content) + 2 for each in items)
@@ -190,7 +229,9 @@ def test_a_thousand_items_are_counted_a_few_times_and_not_one_by_one_over_a_grow
 
 @pytest.mark.parametrize("budget", [-1, math.nan, math.inf, 2.5, "8", True])
 def test_a_budget_that_is_no_number_of_tokens_is_refused(budget: Any) -> None:
-    with pytest.raises(InvalidInput, match=r"budget must be a whole number of tokens, 0 or more; got"):
+    with pytest.raises(
+        InvalidInput, match=r"budget must be a whole number of tokens, 0 or more; got"
+    ):
         context(item("a"), budget=budget)
 
 
@@ -213,7 +254,15 @@ def test_a_tokenizer_that_answers_no_number_of_tokens_is_refused(answer: Any) ->
         context(item("a"), budget=5, count=lambda text: answer)
 
 
-def said(id: str, name: str | None, session: str | None, *, day: float = 0.0, seq: int = 0, **known: float) -> Item:
+def said(
+    id: str,
+    name: str | None,
+    session: str | None,
+    *,
+    day: float = 0.0,
+    seq: int = 0,
+    **known: float,
+) -> Item:
     """An item that was said on a day of January 1970."""
     return replace(item(id, **known), name=name, session=session, said_at=day * DAY, seq=seq)  # type: ignore[arg-type]
 
@@ -239,10 +288,18 @@ def test_the_messages_of_a_session_stand_together_where_the_best_of_them_stands(
     assert ids(context(*items, transcript=False)) == ["a1", "b2", "alone", "a2", "b1"]
 
 
-def test_what_nobody_is_known_to_have_said_stands_as_it_is_and_is_not_taken_for_a_speakers_words() -> None:
-    facts = [replace(item("fact one", importance=9), session="a"), replace(item("fact two", importance=8), session="a")]
+def test_what_nobody_is_known_to_have_said_stands_as_it_is_and_is_not_taken_for_a_speakers_words() -> (
+    None
+):
+    facts = [
+        replace(item("fact one", importance=9), session="a"),
+        replace(item("fact two", importance=8), session="a"),
+    ]
     assert context(*facts, transcript=True).text == "fact one\n\nfact two"
-    talk = [said("Hello.", "ann", "a", importance=5), replace(item("fact three", importance=4), said_at=0.0)]
+    talk = [
+        said("Hello.", "ann", "a", importance=5),
+        replace(item("fact three", importance=4), said_at=0.0),
+    ]
     text = context(*facts, *talk, transcript=True, separator="\n").text
     assert text == "fact one\nfact two\n[1970-01-01 ann] Hello.\n[1970-01-01] fact three"
     assert (
@@ -252,13 +309,19 @@ def test_what_nobody_is_known_to_have_said_stands_as_it_is_and_is_not_taken_for_
 
 
 def test_a_role_stands_for_a_name_and_no_name_can_end_its_label() -> None:
-    assert context(replace(item("Hi."), role="user", said_at=0.0), transcript=True).text == "[1970-01-01 user] Hi."
+    assert (
+        context(replace(item("Hi."), role="user", said_at=0.0), transcript=True).text
+        == "[1970-01-01 user] Hi."
+    )
     assert context(said("Hi.", "a]\n[b", None), transcript=True).text == "[1970-01-01 a) (b] Hi."
 
 
 def test_the_day_is_that_of_the_time_zone() -> None:
     late = replace(said("Hi.", "ann", None), said_at=23.5 * HOUR)
-    assert context(late, transcript=True, timezone=timezone(timedelta(hours=1))).text == "[1970-01-02 ann] Hi."
+    assert (
+        context(late, transcript=True, timezone=timezone(timedelta(hours=1))).text
+        == "[1970-01-02 ann] Hi."
+    )
 
 
 TALK = st.lists(
@@ -275,7 +338,9 @@ TALK = st.lists(
 def test_a_transcript_never_exceeds_its_budget_and_its_count_is_exact(
     count: Any, items: list[Item], budget: int, separator: str
 ) -> None:
-    items = [replace(each, id=str(place), tokens=count(each.content)) for place, each in enumerate(items)]
+    items = [
+        replace(each, id=str(place), tokens=count(each.content)) for place, each in enumerate(items)
+    ]
     made = context(*items, budget=budget, count=count, separator=separator, transcript=True)
     assert made.tokens <= budget
     assert made.tokens == (count(made.text) if made.items else 0)
@@ -284,7 +349,9 @@ def test_a_transcript_never_exceeds_its_budget_and_its_count_is_exact(
         talk = [each for each in made.items if each.name and each.session == session]
         assert talk == sorted(talk, key=lambda each: (each.said_at, each.seq))  # in order of time
         places = [place for place, each in enumerate(made.items) if each in talk]
-        assert places == list(range(places[0], places[0] + len(places))) if places else True  # and together
+        assert (
+            places == list(range(places[0], places[0] + len(places))) if places else True
+        )  # and together
 
 
 @given(items=TALK)

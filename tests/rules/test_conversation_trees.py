@@ -27,7 +27,10 @@ def told(transcript: Transcript) -> list[tuple[str | None, str]]:
 def trees(draw: st.DrawFn) -> list[int | None]:
     """The parent of each message; the first is the root, and users and assistants speak in turns."""
     size = draw(st.integers(min_value=1, max_value=24))
-    return [None, *(draw(st.integers(min_value=max(0, n - 5), max_value=n - 1)) for n in range(1, size))]
+    return [
+        None,
+        *(draw(st.integers(min_value=max(0, n - 5), max_value=n - 1)) for n in range(1, size)),
+    ]
 
 
 def path_to(parents: list[int | None], leaf: int) -> list[int]:
@@ -52,7 +55,9 @@ def minute(n: int) -> datetime:
 
 
 def chatgpt(parents: list[int | None], *, current: Any, title: str = "T") -> dict[str, Any]:
-    mapping: dict[str, Any] = {"root": {"id": "root", "message": None, "parent": None, "children": []}}
+    mapping: dict[str, Any] = {
+        "root": {"id": "root", "message": None, "parent": None, "children": []}
+    }
     for n, (parent, role) in enumerate(zip(parents, roles(parents), strict=True)):
         mapping[f"n{n}"] = {
             "id": f"n{n}",
@@ -100,8 +105,12 @@ def test_an_export_of_chatgpt_gives_its_current_branch_whatever_the_order_of_its
     parents: list[int | None], seed: int, named: bool
 ) -> None:
     leaves = [n for n in range(len(parents)) if n not in parents]
-    leaf = leaves[seed % len(leaves)] if named else leaves[-1]  # the last leaf is the one that was said last
-    value = chatgpt(parents, current=f"n{leaf}" if named else random.Random(seed).choice([None, "gone"]))
+    leaf = (
+        leaves[seed % len(leaves)] if named else leaves[-1]
+    )  # the last leaf is the one that was said last
+    value = chatgpt(
+        parents, current=f"n{leaf}" if named else random.Random(seed).choice([None, "gone"])
+    )
     value["mapping"] = dict(shuffled(list(value["mapping"].items()), seed))
     path = path_to(parents, leaf)
     found = read(json.dumps([value]))
@@ -138,22 +147,33 @@ def test_a_conversation_deeper_than_the_stack_is_read() -> None:
     parents: list[int | None] = [None, *range(4_000)]
     assert len(read(json.dumps([chatgpt(parents, current="n4000")]))) == 4_001
     assert len(read(json.dumps([claude(parents, current="m4000")]))) == 4_001
-    assert len(read("\n".join(map(json.dumps, claude_code(parents))), format="claude-code")) == 4_001
+    assert (
+        len(read("\n".join(map(json.dumps, claude_code(parents))), format="claude-code")) == 4_001
+    )
 
 
 # -- ChatGPT ------------------------------------------------------------------------------------------------------------
 
 
 def one(message: dict[str, Any], **more: Any) -> Transcript:
-    base = {"id": "m", "author": {"role": "assistant"}, "content": {"content_type": "text", "parts": ["Hello."]}}
+    base = {
+        "id": "m",
+        "author": {"role": "assistant"},
+        "content": {"content_type": "text", "parts": ["Hello."]},
+    }
     mapping = {"m": {"id": "m", "parent": None, "children": [], "message": base | message}}
-    return read(json.dumps([{"id": "c", "mapping": mapping, "current_node": "m"} | more]), name="c.json")
+    return read(
+        json.dumps([{"id": "c", "mapping": mapping, "current_node": "m"} | more]), name="c.json"
+    )
 
 
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
-        ("A parrot. \ue200cite\ue202turn0search1\ue202turn0news3\ue201 It talks.", "A parrot. It talks."),
+        (
+            "A parrot. \ue200cite\ue202turn0search1\ue202turn0news3\ue201 It talks.",
+            "A parrot. It talks.",
+        ),
         ("It talks\ue200filecite\ue202turn0file0\ue201 well.", "It talks well."),
         ("It talks \ue200cite\ue202turn0search1\ue201.", "It talks."),
         ('Meet \ue200entity\ue202["people","Ada Lovelace","writer"]\ue201!', "Meet Ada Lovelace!"),
@@ -171,14 +191,19 @@ def test_marks_of_the_page_become_what_a_reader_sees(text: str, shown: str) -> N
 
 
 def test_a_glyph_of_a_users_own_stays() -> None:
-    [draft] = one({"author": {"role": "user"}, "content": {"parts": ["my prompt \ue20a is odd 【1】"]}})
+    [draft] = one(
+        {"author": {"role": "user"}, "content": {"parts": ["my prompt \ue20a is odd 【1】"]}}
+    )
     assert draft.content == "my prompt \ue20a is odd 【1】"
 
 
 @pytest.mark.parametrize(
-    "mark", [{"is_do_not_remember": True}, {"is_temporary_chat": True}, {"memory_scope": "disabled"}]
+    "mark",
+    [{"is_do_not_remember": True}, {"is_temporary_chat": True}, {"memory_scope": "disabled"}],
 )
-def test_a_conversation_that_is_marked_as_not_to_be_remembered_is_not_and_that_is_said(mark: dict[str, Any]) -> None:
+def test_a_conversation_that_is_marked_as_not_to_be_remembered_is_not_and_that_is_said(
+    mark: dict[str, Any],
+) -> None:
     found = one({}, **mark)
     assert (len(found), found.reasons) == (0, {"marked as not to be remembered": 1})
     assert found.conversations[0].taken_back == {"m"}
@@ -197,25 +222,34 @@ def test_a_conversation_that_is_marked_as_not_to_be_remembered_is_not_and_that_i
         ({}, {"update_time": START.timestamp()}),
     ],
 )
-def test_a_time_is_read_in_each_form_and_from_each_place(message: dict[str, Any], conversation: dict[str, Any]) -> None:
+def test_a_time_is_read_in_each_form_and_from_each_place(
+    message: dict[str, Any], conversation: dict[str, Any]
+) -> None:
     [draft] = one(message, **conversation)
     assert draft.at == START
 
 
 def test_what_a_person_said_is_kept_where_fields_are_null_and_what_a_tool_said_is_not() -> None:
     assert told(one({"author": None, "metadata": None})) == [(None, "Hello.")]
-    assert told(one({"content": {"parts": [None, "Cats.", ""]}}, title=None)) == [("assistant", "Cats.")]
+    assert told(one({"content": {"parts": [None, "Cats.", ""]}}, title=None)) == [
+        ("assistant", "Cats.")
+    ]
     spoken = {"content_type": "audio_transcription", "text": "I keep horses.", "direction": "in"}
     sound = {"content_type": "audio_asset_pointer", "asset_pointer": "sediment://x"}
     [voice] = one(
-        {"author": {"role": "user"}, "content": {"content_type": "multimodal_text", "parts": [spoken, sound]}}
+        {
+            "author": {"role": "user"},
+            "content": {"content_type": "multimodal_text", "parts": [spoken, sound]},
+        }
     )
     assert (voice.content, voice.metadata) == ("I keep horses.", {"parts_without_text": 1})
     assert len(one({"content": None})) == 0
     assert len(one({"content": {"parts": ["\u200b"]}})) == 0
     assert len(one({"channel": "analysis"})) == 0
     assert one({"recipient": "dalle.text2im"}).reasons == {"a call of a tool": 1}
-    assert told(one({"author": {"role": "user"}, "recipient": "dalle.text2im"})) == [("user", "Hello.")]
+    assert told(one({"author": {"role": "user"}, "recipient": "dalle.text2im"})) == [
+        ("user", "Hello.")
+    ]
     output = {
         "author": {"role": "tool", "name": "python"},
         "content": {"content_type": "execution_output", "text": "42"},
@@ -225,18 +259,27 @@ def test_what_a_person_said_is_kept_where_fields_are_null_and_what_a_tool_said_i
 
 def test_what_was_written_into_a_canvas_is_kept_and_the_answer_of_its_tool_is_not() -> None:
     written = {"name": "Owl", "type": "document", "content": "My owl is white."}
-    [draft] = one({"recipient": "canmore.create_textdoc", "content": {"parts": [json.dumps(written)]}})
+    [draft] = one(
+        {"recipient": "canmore.create_textdoc", "content": {"parts": [json.dumps(written)]}}
+    )
     assert (draft.content, draft.metadata) == ("My owl is white.", {"document": "Owl"})
     again = {"updates": [{"pattern": ".*", "replacement": "It is grey."}]}
     assert (
-        told(one({"recipient": "canmore.update_textdoc", "content": {"parts": [json.dumps(again)]}}))[0][1]
+        told(
+            one({"recipient": "canmore.update_textdoc", "content": {"parts": [json.dumps(again)]}})
+        )[0][1]
         == "It is grey."
     )
     part = {"updates": [{"pattern": "white", "replacement": "grey"}]}
-    assert len(one({"recipient": "canmore.update_textdoc", "content": {"parts": [json.dumps(part)]}})) == 0
+    assert (
+        len(one({"recipient": "canmore.update_textdoc", "content": {"parts": [json.dumps(part)]}}))
+        == 0
+    )
 
 
-def test_a_message_that_is_not_understood_is_named_with_its_conversation_and_the_others_are_read() -> None:
+def test_a_message_that_is_not_understood_is_named_with_its_conversation_and_the_others_are_read() -> (
+    None
+):
     value = chatgpt([None, 0, 1], current="n2", title="Bees")
     value["mapping"]["n1"]["message"]["create_time"] = {"odd": 1}
     found = read(json.dumps([value]), name="e.json")
@@ -250,7 +293,9 @@ def test_a_message_that_is_not_understood_is_named_with_its_conversation_and_the
 
 
 def test_a_list_that_is_cut_off_is_read_up_to_there() -> None:
-    whole = json.dumps([chatgpt([None], current="n0"), chatgpt([None], current="n0") | {"conversation_id": "d"}])
+    whole = json.dumps(
+        [chatgpt([None], current="n0"), chatgpt([None], current="n0") | {"conversation_id": "d"}]
+    )
     found = read(whole[:-40], name="e.json", longest=1_000)
     assert [draft.session for draft in found] == ["c"]
     assert "cut off" in found.examples[0].detail
@@ -260,11 +305,17 @@ def test_a_list_that_is_cut_off_is_read_up_to_there() -> None:
 
 
 def test_an_artifact_is_what_the_model_wrote_and_a_temporary_chat_is_not_read() -> None:
-    block = {"type": "tool_use", "name": "artifacts", "input": {"command": "create", "content": "My owl is white."}}
+    block = {
+        "type": "tool_use",
+        "name": "artifacts",
+        "input": {"command": "create", "content": "My owl is white."},
+    }
     value = claude([None, 0], current=None)
     value["chat_messages"][1]["content"] += [block, {"type": "tool_result", "content": []}]
     assert told(read(json.dumps([value])))[1] == ("assistant", "Words 1.\n\nMy owl is white.")
-    assert read(json.dumps([value | {"is_temporary": True}])).reasons == {"marked as not to be remembered": 1}
+    assert read(json.dumps([value | {"is_temporary": True}])).reasons == {
+        "marked as not to be remembered": 1
+    }
 
 
 # -- Claude Code --------------------------------------------------------------------------------------------------------
@@ -278,7 +329,11 @@ def line(kind: str, id: str, parent: str | None, content: Any, **more: Any) -> d
         "sessionId": "s",
         "timestamp": minute(int(id[1:])).isoformat(),
     }
-    return {**base, "message": {"role": kind, "content": content, **more.pop("message", {})}, **more}
+    return {
+        **base,
+        "message": {"role": kind, "content": content, **more.pop("message", {})},
+        **more,
+    }
 
 
 def queue(operation: str, at: int, **more: Any) -> dict[str, Any]:
@@ -299,7 +354,9 @@ def queued(id: str, parent: str, prompt: Any, **more: Any) -> dict[str, Any]:
         "sessionId": "s",
         "timestamp": minute(int(id[1:])).isoformat(),
     }
-    return base | {"attachment": {"type": "queued_command", "commandMode": "prompt", "prompt": prompt, **more}}
+    return base | {
+        "attachment": {"type": "queued_command", "commandMode": "prompt", "prompt": prompt, **more}
+    }
 
 
 def transcript(*lines: dict[str, Any]) -> Transcript:
@@ -317,18 +374,31 @@ ABSORBED = queue("remove", 4, reason="absorbed_mid_turn")
 @pytest.mark.parametrize(
     "lines",
     [
-        [queue("enqueue", 3, content=TYPED), queued("u4", "a2", TYPED, origin={"kind": "human"}), ABSORBED],
+        [
+            queue("enqueue", 3, content=TYPED),
+            queued("u4", "a2", TYPED, origin={"kind": "human"}),
+            ABSORBED,
+        ],
         [queue("enqueue", 3, content=TYPED), ABSORBED],  # of which the attachment is missing
         [queue("enqueue", 3, content=TYPED), ABSORBED | {"content": TYPED}],
         [queue("enqueue", 3, content=TYPED), queue("remove", 4)],  # as older versions wrote it
         [queue("enqueue", 3, content=TYPED), queue("dequeue", 4), line("user", "u5", "a2", TYPED)],
         [queued("u4", "a2", [{"type": "image", "source": {}}, {"type": "text", "text": TYPED}])],
-        [{key: value for key, value in queued("u4", "a2", TYPED).items() if key not in ("uuid", "parentUuid")}],
+        [
+            {
+                key: value
+                for key, value in queued("u4", "a2", TYPED).items()
+                if key not in ("uuid", "parentUuid")
+            }
+        ],
         [queued("u4", "a2", TYPED, source_uuid="u5"), line("user", "u5", "a2", TYPED)],
     ],
 )
 def test_what_was_typed_while_the_program_worked_is_kept_once(lines: list[dict[str, Any]]) -> None:
-    begun = [line("user", "u1", None, "Build it."), line("assistant", "a2", "u1", [{"type": "text", "text": "I do."}])]
+    begun = [
+        line("user", "u1", None, "Build it."),
+        line("assistant", "a2", "u1", [{"type": "text", "text": "I do."}]),
+    ]
     end = line("assistant", "a9", lines[-1].get("uuid", "a2"), "Done.")
     assert users(*begun, *lines, end) == ["Build it.", TYPED]
     assert told(transcript(*begun, *lines, end))[-1] == ("assistant", "Done.")
@@ -345,7 +415,9 @@ def test_what_was_typed_while_the_program_worked_is_kept_once(lines: list[dict[s
         [line("user", "u4", "a2", TYPED, origin={"kind": "task-notification"})],
     ],
 )
-def test_what_a_user_took_out_of_the_queue_and_what_others_put_there_is_not_theirs(lines: list[dict[str, Any]]) -> None:
+def test_what_a_user_took_out_of_the_queue_and_what_others_put_there_is_not_theirs(
+    lines: list[dict[str, Any]],
+) -> None:
     begun = [line("user", "u1", None, "Build it."), line("assistant", "a2", "u1", "I do.")]
     assert users(*begun, *lines) == ["Build it."]
 
@@ -362,7 +434,9 @@ def test_what_a_user_took_out_of_the_queue_and_what_others_put_there_is_not_thei
         ([{"type": "text", "text": "Use tabs."}, {"type": "text", "text": "<system-reminder>x</system-reminder>"}], "Use tabs."),
     ],
 )  # fmt: skip
-def test_what_a_user_typed_is_kept_without_what_the_program_put_around_it(content: Any, words: str) -> None:
+def test_what_a_user_typed_is_kept_without_what_the_program_put_around_it(
+    content: Any, words: str
+) -> None:
     assert users(line("user", "u1", None, content)) == [words]
 
 
@@ -376,7 +450,9 @@ def test_what_a_user_said_to_a_tool_is_kept() -> None:
     answered = {"questions": [{"question": "Which port?"}], "answers": {"Which port?": "8443"}}
     found = users(
         line("user", "u1", None, "Build it."),
-        line("assistant", "a2", "u1", [{"type": "tool_use", "id": "t", "name": "Bash", "input": {}}]),
+        line(
+            "assistant", "a2", "u1", [{"type": "tool_use", "id": "t", "name": "Bash", "input": {}}]
+        ),
         line("user", "u3", "a2", [result]),
         line(
             "user",
@@ -397,13 +473,25 @@ def test_results_side_by_side_and_parts_of_one_answer_are_no_branches() -> None:
     lines = [
         line("user", "u1", None, "Look."),
         line("assistant", "a2", "u1", [{"type": "text", "text": "Both."}, call], **answer),
-        line("assistant", "a3", "a2", [{"type": "text", "text": "At once."}, call], message={"id": "msg_1"}),
+        line(
+            "assistant",
+            "a3",
+            "a2",
+            [{"type": "text", "text": "At once."}, call],
+            message={"id": "msg_1"},
+        ),
         line("user", "u4", "a2", [result]),
         line("user", "u5", "a3", [result]),
         line("assistant", "a6", "u4", "Seen.", message={"id": "msg_2"}),
         line("user", "u7", "a6", "Thanks."),
     ]
-    assert [text for _, text in told(transcript(*lines))] == ["Look.", "Both.", "At once.", "Seen.", "Thanks."]
+    assert [text for _, text in told(transcript(*lines))] == [
+        "Look.",
+        "Both.",
+        "At once.",
+        "Seen.",
+        "Thanks.",
+    ]
 
 
 def test_a_compacted_session_and_one_that_names_no_parents_go_on() -> None:
@@ -416,9 +504,19 @@ def test_a_compacted_session_and_one_that_names_no_parents_go_on() -> None:
         "sessionId": "s",
     }
     begun = [line("user", "u1", None, "One."), line("assistant", "a2", "u1", "Two.")]
-    rest = [line("user", "u4", "b3", "A summary.", isCompactSummary=True), line("user", "u5", "u4", "Three.")]
-    assert [text for _, text in told(transcript(*begun, boundary, *rest))] == ["One.", "Two.", "Three."]
-    unnamed = [line(kind, f"x{n}", None, f"{n}") for n, kind in enumerate(["user", "assistant", "user", "assistant"])]
+    rest = [
+        line("user", "u4", "b3", "A summary.", isCompactSummary=True),
+        line("user", "u5", "u4", "Three."),
+    ]
+    assert [text for _, text in told(transcript(*begun, boundary, *rest))] == [
+        "One.",
+        "Two.",
+        "Three.",
+    ]
+    unnamed = [
+        line(kind, f"x{n}", None, f"{n}")
+        for n, kind in enumerate(["user", "assistant", "user", "assistant"])
+    ]
     assert len(transcript(*unnamed)) == 4
     assert len(transcript(*(line("user", f"u{n}", "gone", f"{n}") for n in range(3)))) == 3
 
@@ -428,13 +526,23 @@ def test_an_answer_that_was_written_down_while_it_grew_is_kept_once() -> None:
         line("assistant", f"a{n}", f"{'u' if n == 2 else 'a'}{n - 1}", text, message={"id": "m"})
         for n, text in ((2, "I w"), (3, "I will."))
     ]
-    assert told(transcript(line("user", "u1", None, "Go."), *grown)) == [("user", "Go."), ("assistant", "I will.")]
+    assert told(transcript(line("user", "u1", None, "Go."), *grown)) == [
+        ("user", "Go."),
+        ("assistant", "I will."),
+    ]
 
 
 def test_a_line_that_is_broken_is_named_and_keeps_up_no_others() -> None:
-    found = read(json.dumps(line("user", "u1", None, "Go.")) + "\n{oops\n", name="s.jsonl", format="claude-code")
+    found = read(
+        json.dumps(line("user", "u1", None, "Go.")) + "\n{oops\n",
+        name="s.jsonl",
+        format="claude-code",
+    )
     assert told(found) == [("user", "Go.")]
-    assert (found.examples[0].reason, found.examples[0].where) == ("not understood", "s.jsonl, line 2")
+    assert (found.examples[0].reason, found.examples[0].where) == (
+        "not understood",
+        "s.jsonl, line 2",
+    )
 
 
 # -- Codex --------------------------------------------------------------------------------------------------------------
@@ -454,36 +562,64 @@ def event(at: int, **payload: Any) -> dict[str, Any]:
 
 
 def rollout(*lines: dict[str, Any], **meta: Any) -> Transcript:
-    first = {"timestamp": minute(0).isoformat(), "type": "session_meta", "payload": {"id": "s", **meta}}
+    first = {
+        "timestamp": minute(0).isoformat(),
+        "type": "session_meta",
+        "payload": {"id": "s", **meta},
+    }
     return read("\n".join(map(json.dumps, [first, *lines])), format="codex")
 
 
 def test_turns_that_were_rolled_back_hold_no_more() -> None:
-    begun = [said(1, "user", "One."), said(2, "assistant", "1"), said(3, "user", "Two."), said(4, "assistant", "2")]
-    found = rollout(*begun, event(5, type="thread_rolled_back", num_turns=1), said(6, "user", "Three."))
+    begun = [
+        said(1, "user", "One."),
+        said(2, "assistant", "1"),
+        said(3, "user", "Two."),
+        said(4, "assistant", "2"),
+    ]
+    found = rollout(
+        *begun, event(5, type="thread_rolled_back", num_turns=1), said(6, "user", "Three.")
+    )
     assert [text for _, text in told(found)] == ["One.", "1", "Three."]
     before = rollout(*begun)
     assert found.conversations[0].taken_back == {before[2].id, before[3].id}
-    assert [text for _, text in told(rollout(*begun, event(5, type="thread_rolled_back", num_turns=9)))] == []
+    assert [
+        text for _, text in told(rollout(*begun, event(5, type="thread_rolled_back", num_turns=9)))
+    ] == []
 
 
 def test_context_before_a_prompt_and_a_prompt_that_only_an_event_has() -> None:
     context = "<environment_context>\n<cwd>/x</cwd>\n</environment_context>\n\nUse tabs."
-    heard = [event(1, type="user_message", message="Use tabs."), event(2, type="user_message", message="And a space.")]
-    assert told(rollout(said(1, "user", context), *heard)) == [("user", "Use tabs."), ("user", "And a space.")]
+    heard = [
+        event(1, type="user_message", message="Use tabs."),
+        event(2, type="user_message", message="And a space."),
+    ]
+    assert told(rollout(said(1, "user", context), *heard)) == [
+        ("user", "Use tabs."),
+        ("user", "And a space."),
+    ]
     assert told(rollout(said(1, "user", "Mind the text ## My request for Codex: please"))) == [
         ("user", "Mind the text ## My request for Codex: please")
     ]
 
 
 def test_what_one_agent_asks_another_is_nobodys_words() -> None:
-    found = rollout(said(1, "user", "Find it."), source={"subagent": {"thread_spawn": {"parent_thread_id": "p"}}})
+    found = rollout(
+        said(1, "user", "Find it."),
+        source={"subagent": {"thread_spawn": {"parent_thread_id": "p"}}},
+    )
     assert (len(found), found.reasons["of a subagent"]) == (0, 1)
 
 
 def test_what_a_user_rolled_back_does_not_come_back_by_its_event() -> None:
-    before = [event(1, type="user_message", message="Two."), said(2, "user", "Two."), said(3, "assistant", "2")]
-    found = rollout(said(0, "user", "One."), *before, event(4, type="thread_rolled_back", num_turns=1))
+    before = [
+        event(1, type="user_message", message="Two."),
+        said(2, "user", "Two."),
+        said(3, "assistant", "2"),
+    ]
+    found = rollout(
+        said(0, "user", "One."), *before, event(4, type="thread_rolled_back", num_turns=1)
+    )
     assert told(found) == [("user", "One.")]
 
 
@@ -507,17 +643,36 @@ def test_what_a_user_answers_to_questions_of_codex_is_read_and_begins_no_turn() 
     def item(minutes: int, **payload: Any) -> dict[str, Any]:
         return {**event(minutes, **payload), "type": "response_item"}
 
-    asked = {"questions": [{"id": "pier", "question": "Which?"}, {"id": "pin", "question": "PIN?", "isSecret": True}]}
-    answers = {"pier": {"answers": ["Another one", "user_note: Pier seven."]}, "pin": {"answers": ["4711"]}}
+    asked = {
+        "questions": [
+            {"id": "pier", "question": "Which?"},
+            {"id": "pin", "question": "PIN?", "isSecret": True},
+        ]
+    }
+    answers = {
+        "pier": {"answers": ["Another one", "user_note: Pier seven."]},
+        "pin": {"answers": ["4711"]},
+    }
     output = json.dumps({"answers": answers})
     lines = [
         said(1, "user", "Plan the trip."),
-        item(2, type="function_call", name="request_user_input", call_id="c1", arguments=json.dumps(asked)),
+        item(
+            2,
+            type="function_call",
+            name="request_user_input",
+            call_id="c1",
+            arguments=json.dumps(asked),
+        ),
         item(3, type="function_call_output", call_id="c1", output=output),
-        item(4, type="function_call_output", call_id="c2", output=output),  # a tool that only answers alike
+        item(
+            4, type="function_call_output", call_id="c2", output=output
+        ),  # a tool that only answers alike
         item(5, type="function_call_output", call_id="c1", output="cancelled"),
     ]
-    assert told(rollout(*lines)) == [("user", "Plan the trip."), ("user", "Another one\nPier seven.")]
-    assert told(rollout(said(0, "user", "One."), *lines, event(6, type="thread_rolled_back", num_turns=1))) == [
-        ("user", "One.")
+    assert told(rollout(*lines)) == [
+        ("user", "Plan the trip."),
+        ("user", "Another one\nPier seven."),
     ]
+    assert told(
+        rollout(said(0, "user", "One."), *lines, event(6, type="thread_rolled_back", num_turns=1))
+    ) == [("user", "One.")]

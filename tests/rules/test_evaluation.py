@@ -9,7 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from htm_core.base.errors import InvalidInput
-from htm_core.prompt.evaluation import LabelledQuestion, mean_and_margin, measured, read_questions, sign_test
+from htm_core.prompt.evaluation import (
+    LabelledQuestion,
+    mean_and_margin,
+    measured,
+    read_questions,
+    sign_test,
+)
 
 
 def read(*lines: str) -> list[LabelledQuestion]:
@@ -21,7 +27,9 @@ def test_each_line_is_a_question_with_one_or_several_memories() -> None:
         '{"question": "Where?", "expected": "in Oslo"}', "", '{"question": "Who?", "expected": ["Ann", "Bob", "Ann"], "kind": "people", "timeframe": "last week"}'
     )  # fmt: skip
     assert one == LabelledQuestion(question="Where?", expected=("in Oslo",))
-    assert two == LabelledQuestion(question="Who?", expected=("Ann", "Bob"), kind="people", timeframe="last week")
+    assert two == LabelledQuestion(
+        question="Who?", expected=("Ann", "Bob"), kind="people", timeframe="last week"
+    )
 
 
 @pytest.mark.parametrize(
@@ -43,12 +51,19 @@ def test_a_line_of_another_form_is_refused_with_its_number(line: str) -> None:
 @given(st.text(), st.lists(st.text().filter(str.strip), min_size=1))
 def test_any_question_that_is_written_as_json_is_read_back(text: str, expected: list[str]) -> None:
     line = json.dumps({"question": f"q{text}", "expected": expected})
-    assert read(line) == [LabelledQuestion(question=f"q{text}", expected=tuple(dict.fromkeys(expected)))]
+    assert read(line) == [
+        LabelledQuestion(question=f"q{text}", expected=tuple(dict.fromkeys(expected)))
+    ]
 
 
 def test_measures_are_cut_where_they_are_asked_to_be() -> None:
     values = measured(frozenset("ab"), [["x"], ["a"], ["b"]], cuts=(1, 3))
-    assert (values["any@1"], values["fraction@3"], values["all@3"], values["mrr"]) == (0.0, 1.0, 1.0, 0.5)
+    assert (values["any@1"], values["fraction@3"], values["all@3"], values["mrr"]) == (
+        0.0,
+        1.0,
+        1.0,
+        0.5,
+    )
 
 
 def test_the_margin_is_that_of_the_textbook() -> None:

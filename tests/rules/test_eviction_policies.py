@@ -13,13 +13,22 @@ from hypothesis import strategies as st
 
 from htm_core.base.errors import InvalidInput
 from htm_core.base.types import Item, PolicyName
-from htm_core.working.eviction_policies import CHUNK, POLICIES, PolicyFailed, Recency, SortedKeys, ranking
+from htm_core.working.eviction_policies import (
+    CHUNK,
+    POLICIES,
+    PolicyFailed,
+    Recency,
+    SortedKeys,
+    ranking,
+)
 
 HOUR, DAY = 3600.0, 86_400.0
 NOW = 100 * DAY
 
 
-def item(id: str, *, importance: float = 1.0, age: float = 0.0, count: int = 0, idle: float = 0.0) -> Item:
+def item(
+    id: str, *, importance: float = 1.0, age: float = 0.0, count: int = 0, idle: float = 0.0
+) -> Item:
     """An item that was added `age` and accessed `idle` seconds ago."""
     return Item(
         id=id,
@@ -63,7 +72,13 @@ def test_lfu_lru_lets_the_cold_go_first_and_the_hot_last() -> None:
 
 @pytest.mark.parametrize(
     ("count", "idle", "score"),
-    [(0, 0, 1.0), (0, HOUR, 0.5), (0, 3 * HOUR, 0.25), (1, 0, math.log(2) + 1), (9, 24 * HOUR, math.log(10) + 0.04)],
+    [
+        (0, 0, 1.0),
+        (0, HOUR, 0.5),
+        (0, 3 * HOUR, 0.25),
+        (1, 0, math.log(2) + 1),
+        (9, 24 * HOUR, math.log(10) + 0.04),
+    ],
 )
 def test_the_score_of_lfu_lru_is_the_log_of_uses_plus_a_hyperbola_of_hours(
     count: int, idle: float, score: float
@@ -97,8 +112,18 @@ def test_a_callable_is_a_policy_whose_lowest_score_leaves_first() -> None:
 
 
 def test_a_callable_may_answer_infinities_and_any_real_number() -> None:
-    scores: dict[str, Any] = {"always": math.inf, "never": -math.inf, "third": Fraction(1, 3), "yes": True}
-    assert leaving(lambda each, now: scores[each.id], *map(item, scores)) == ["never", "third", "yes", "always"]
+    scores: dict[str, Any] = {
+        "always": math.inf,
+        "never": -math.inf,
+        "third": Fraction(1, 3),
+        "yes": True,
+    }
+    assert leaving(lambda each, now: scores[each.id], *map(item, scores)) == [
+        "never",
+        "third",
+        "yes",
+        "always",
+    ]
 
 
 def test_the_type_of_a_policys_name_has_each_policy() -> None:
@@ -115,7 +140,9 @@ def test_among_equals_the_oldest_added_leaves_first_and_then_the_lower_id(policy
 
 @pytest.mark.parametrize("policy", ["lifo", "", None, 3, "Importance"])
 def test_an_unknown_policy_is_refused_and_the_known_ones_are_named(policy: Any) -> None:
-    with pytest.raises(InvalidInput, match='"importance", "lfu_lru", "lru", "fifo", or a callable') as refused:
+    with pytest.raises(
+        InvalidInput, match='"importance", "lfu_lru", "lru", "fifo", or a callable'
+    ) as refused:
         ranking(policy)
     assert repr(policy) in str(refused.value)
 
@@ -164,7 +191,9 @@ def test_the_order_is_that_of_a_full_sort_after_any_puts_renewals_and_drops(
 
 @pytest.mark.parametrize("make", [SortedKeys, Recency])
 @given(moves=st.lists(st.tuples(st.booleans(), st.integers(0, 30))))
-def test_keys_stay_sorted_under_additions_and_removals(make: Any, moves: list[tuple[bool, int]]) -> None:
+def test_keys_stay_sorted_under_additions_and_removals(
+    make: Any, moves: list[tuple[bool, int]]
+) -> None:
     order, expected = make(), set()
     for add, value in moves:
         key = (float(value), 0.0, 0.0, "")
@@ -211,4 +240,6 @@ def test_lfu_lru_opens_only_the_lists_that_can_hold_the_lowest() -> None:
     inner._scored_keys = lambda count, now: opened.append(count) or look(count, now)
     assert next(order.eviction_order(NOW))[-1] == "00"
     assert opened == [0]
-    assert sorted(key[-1] for key in order.eviction_order(NOW)) == [f"{count:02}" for count in range(50)]
+    assert sorted(key[-1] for key in order.eviction_order(NOW)) == [
+        f"{count:02}" for count in range(50)
+    ]

@@ -12,7 +12,9 @@ TEXTS = st.text(st.sampled_from("ab .?!\n\u2026\u3002dét7"), max_size=200) | st
 
 
 @given(text=TEXTS, question=TEXTS, longest=st.integers(3, 120))
-def test_it_is_never_longer_than_asked_and_has_only_words_of_the_text(text: str, question: str, longest: int) -> None:
+def test_it_is_never_longer_than_asked_and_has_only_words_of_the_text(
+    text: str, question: str, longest: int
+) -> None:
     found = excerpt(text, question, longest=longest)
     assert len(found) <= max(longest, len(text) if len(text) <= longest else 0)
     if len(text) <= longest:
@@ -39,10 +41,16 @@ def test_it_is_never_longer_than_asked_and_has_only_words_of_the_text(text: str,
             "Which port does the gateway use?",
             "8443",
         ),
-        ("Long ago. " * 20 + "The boat lies in Split. " + "It rained. " * 20, "Where is the boat?", "in Split"),
+        (
+            "Long ago. " * 20 + "The boat lies in Split. " + "It rained. " * 20,
+            "Where is the boat?",
+            "in Split",
+        ),
     ],
 )
-def test_it_shows_what_answers_rather_than_a_greeting_or_a_question(text: str, question: str, answer: str) -> None:
+def test_it_shows_what_answers_rather_than_a_greeting_or_a_question(
+    text: str, question: str, answer: str
+) -> None:
     assert answer in excerpt(text, question, longest=60)
 
 

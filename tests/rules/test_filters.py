@@ -139,7 +139,10 @@ REFUSED: list[tuple[Any, str]] = [
     ({"year": {"$gtt": 5}}, r"where\.year\.\$gtt: unknown operator '\$gtt'; known are"),
     ({"year": {"$gt": 5, "month": 3}}, r"unknown operator 'month'"),
     ({"year": {"$gt": 5, 3: 3}}, r"unknown operator 3"),
-    ({"year": {"$gt": None}}, r"\$gt: expected a number, a string or an aware datetime .* got None"),
+    (
+        {"year": {"$gt": None}},
+        r"\$gt: expected a number, a string or an aware datetime .* got None",
+    ),
     ({"year": {"$lte": True}}, r"\$lte: expected a number"),
     ({"year": {"$lt": [1]}}, r"\$lt: expected a number"),
     ({"year": {"$in": "2025"}}, r"\$in: expected a list of values, got str"),
@@ -195,13 +198,17 @@ def test_a_filter_that_cannot_be_meant_is_refused_with_its_place(where: Any, mes
         compile_where(where)
 
 
-@pytest.mark.parametrize("nest", [lambda w: {"$not": w}, lambda w: {"$and": [w]}, lambda w: {"x": w}, lambda w: [w]])
+@pytest.mark.parametrize(
+    "nest", [lambda w: {"$not": w}, lambda w: {"$and": [w]}, lambda w: {"x": w}, lambda w: [w]]
+)
 def test_a_filter_nested_without_end_is_refused(nest: Any) -> None:
     where: Any = {"x": 1}
     for _ in range(200):
         where = nest(where)
     with pytest.raises(InvalidInput, match="nested deeper than 64 levels"):
-        compile_where({"$or": [{"y": {"$eq": where}}, where]} if isinstance(where, dict) else {"y": where})
+        compile_where(
+            {"$or": [{"y": {"$eq": where}}, where]} if isinstance(where, dict) else {"y": where}
+        )
 
 
 @pytest.mark.parametrize("operator", ["$ne", "$nin"])
@@ -237,12 +244,17 @@ def test_large_numbers_compare_by_their_exact_decimal_value() -> None:
         ({"a": {"$ne": 1}}, None),
         ({"$or": [{"a": 1}, {"b": 2}]}, None),
         ({"$not": {"a": 1}}, None),
-        ({"a": {"$has": {"x": 1, "y": {"$gt": 2}, "z": {"$has": {"w": "s"}}}}}, {"a": {"x": 1, "z": {"w": "s"}}}),
+        (
+            {"a": {"$has": {"x": 1, "y": {"$gt": 2}, "z": {"$has": {"w": "s"}}}}},
+            {"a": {"x": 1, "z": {"w": "s"}}},
+        ),
         ({"a.b": {"$has": {"x": 1}}}, None),
         ({"a": {"$has": {}}}, None),
     ],
 )
-def test_only_equalities_that_must_hold_are_offered_to_an_index(where: Any, equalities: Any) -> None:
+def test_only_equalities_that_must_hold_are_offered_to_an_index(
+    where: Any, equalities: Any
+) -> None:
     assert compile_where(where).equalities == equalities
 
 
@@ -252,25 +264,37 @@ def test_the_empty_filter_travels_as_an_empty_object() -> None:
 
 def test_an_enumeration_member_is_compared_as_its_value() -> None:
     assert matches(compile_where({"kind": Kind.NOTE}), NOTE)
-    assert json.loads(json.dumps(compile_where({"kind": Kind.NOTE}).json))["values"] == {"0": "note"}
+    assert json.loads(json.dumps(compile_where({"kind": Kind.NOTE}).json))["values"] == {
+        "0": "note"
+    }
 
 
 KEYS = st.sampled_from(["a", "b", "a.b", "x y"])
 TEXTS = st.text(alphabet=st.characters(exclude_characters="\0", codec="utf-8"), max_size=20)
-VALUES = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXTS
+VALUES = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | TEXTS
+)
 PATIENT = settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
 
 
 @given(st.dictionaries(KEYS, VALUES, max_size=3))
 @PATIENT
 def test_metadata_is_found_by_its_own_items(metadata: dict[str, Any]) -> None:
-    assert matches(compile_where({key: {"$eq": value} for key, value in metadata.items()}), metadata)
+    assert matches(
+        compile_where({key: {"$eq": value} for key, value in metadata.items()}), metadata
+    )
 
 
 @given(KEYS, st.integers(), st.integers())
 @PATIENT
 def test_of_less_equal_and_greater_exactly_one_holds(key: str, have: int, bound: int) -> None:
-    held = [matches(compile_where({key: {name: bound}}), {key: have}) for name in ("$lt", "$eq", "$gt")]
+    held = [
+        matches(compile_where({key: {name: bound}}), {key: have}) for name in ("$lt", "$eq", "$gt")
+    ]
     assert sum(held) == 1
 
 
@@ -281,7 +305,9 @@ def test_of_less_equal_and_greater_exactly_one_holds(key: str, have: int, bound:
 def test_no_key_or_text_becomes_syntax_of_the_path(key: str, text: str) -> None:
     key = "k" + key.replace(".", "_")
     assume(
-        all(unicodedata.is_normalized(form, each) for form in ("NFC", "NFD") for each in (key, text))
+        all(
+            unicodedata.is_normalized(form, each) for form in ("NFC", "NFD") for each in (key, text)
+        )
     )  # else it has more forms
     path = compile_where({key: {"$contains": text}}).json["path"]
     assert _shape(path) == _shape(compile_where({"k": {"$contains": "t"}}).json["path"])
@@ -310,7 +336,9 @@ def _pieces(path: str) -> Iterator[tuple[str, bool]]:
 
 @pytest.mark.parametrize("inner", [{}, {"x": 1}, {"$not": {}}, {"$or": [{}, {"$and": [{}, {}]}]}])
 @pytest.mark.parametrize("key", ["e\u0301", "a.b", "e\u0301.b"])
-def test_keys_of_several_forms_within_each_other_are_refused_and_not_counted_to_the_end(key: str, inner: Any) -> None:
+def test_keys_of_several_forms_within_each_other_are_refused_and_not_counted_to_the_end(
+    key: str, inner: Any
+) -> None:
     """Each level doubles what is written: with thirty of them it would be counted for hours."""
     for _ in range(28):
         inner = {key: {"$has": inner}}

@@ -50,9 +50,13 @@ def turns(*said: str) -> list[SaidBefore]:
     return [SaidBefore(text, by_person=at % 2 == 0) for at, text in enumerate(said)]
 
 
-def test_a_question_without_words_of_its_own_is_searched_for_with_the_one_before_and_its_answer() -> None:
+def test_a_question_without_words_of_its_own_is_searched_for_with_the_one_before_and_its_answer() -> (
+    None
+):
     earlier = turns("When does my rent go up?", "In January 2027. Shall I remind you?")
-    assert queries_of("by how much?", earlier) == ("When does my rent go up? In January 2027. by how much?",)
+    assert queries_of("by how much?", earlier) == (
+        "When does my rent go up? In January 2027. by how much?",
+    )
 
 
 def test_a_question_with_words_of_its_own_is_searched_for_alone_as_well() -> None:
@@ -64,31 +68,44 @@ def test_a_question_with_words_of_its_own_is_searched_for_alone_as_well() -> Non
 
 
 def test_a_chain_of_such_questions_goes_back_to_the_one_that_stands_by_itself() -> None:
-    earlier = turns("Where is my bike?", "In the cellar.", "thanks!", "Gladly.", "since when?", "Since May.")
+    earlier = turns(
+        "Where is my bike?", "In the cellar.", "thanks!", "Gladly.", "since when?", "Since May."
+    )
     assert queries_of("and why?", earlier) == ("Where is my bike? since when? Since May. and why?",)
 
 
-def test_a_question_that_stands_by_itself_and_one_that_begins_a_conversation_stay_as_they_are() -> None:
-    assert queries_of("Where is my bike?", turns("What did Hanna study?", "Law.")) == ("Where is my bike?",)
+def test_a_question_that_stands_by_itself_and_one_that_begins_a_conversation_stay_as_they_are() -> (
+    None
+):
+    assert queries_of("Where is my bike?", turns("What did Hanna study?", "Law.")) == (
+        "Where is my bike?",
+    )
     assert queries_of("and why?", []) == ("and why?",)
     assert queries_of(
-        "and why?", [SaidBefore("I am here.", by_person=False), SaidBefore("thanks", by_person=True)]
+        "and why?",
+        [SaidBefore("I am here.", by_person=False), SaidBefore("thanks", by_person=True)],
     ) == ("and why?",)
 
 
 def test_a_long_answer_and_one_that_asks_back_are_no_part_of_the_query() -> None:
-    assert queries_of("which one?", turns("A bike?", "Do you mean the red one?")) == ("A bike? which one?",)
+    assert queries_of("which one?", turns("A bike?", "Do you mean the red one?")) == (
+        "A bike? which one?",
+    )
     assert queries_of("which one?", turns("A bike?", "word " * 100)) == ("A bike? which one?",)
     assert len(queries_of("which one?", turns("bike " * 1_000, "Red."))[0]) < 400
 
 
 @given(st.text(max_size=200), st.lists(st.text(max_size=80), max_size=4))
-def test_any_words_are_searched_for_as_they_are_or_after_what_was_said(question: str, said: list[str]) -> None:
+def test_any_words_are_searched_for_as_they_are_or_after_what_was_said(
+    question: str, said: list[str]
+) -> None:
     for query in queries_of(question, turns(*said)):
         assert query.strip().endswith(question.strip())
 
 
-def test_what_several_queries_find_comes_by_place_and_not_by_how_well_it_answers_one_of_them() -> None:
+def test_what_several_queries_find_comes_by_place_and_not_by_how_well_it_answers_one_of_them() -> (
+    None
+):
     alone = [("own", 0.1), ("wanted", 0.2)]
     before = [("earlier topic", 0.9), ("wanted", 0.3)]
     found = fused([alone, before], id_of=lambda hit: hit[0], worth=lambda hit: (hit[1], 0.0))

@@ -14,7 +14,11 @@ GRAPHS = st.integers(0, 12).flatmap(
     lambda count: st.tuples(
         st.just(count),
         st.lists(
-            st.tuples(st.integers(0, max(0, count - 1)), st.integers(0, max(0, count - 1)), st.floats(0, 1)),
+            st.tuples(
+                st.integers(0, max(0, count - 1)),
+                st.integers(0, max(0, count - 1)),
+                st.floats(0, 1),
+            ),
             max_size=20,
         )
         if count
@@ -24,7 +28,9 @@ GRAPHS = st.integers(0, 12).flatmap(
 
 
 @given(graph=GRAPHS)
-def test_every_node_has_a_place_of_its_own_in_the_frame(graph: tuple[int, list[tuple[int, int, float]]]) -> None:
+def test_every_node_has_a_place_of_its_own_in_the_frame(
+    graph: tuple[int, list[tuple[int, int, float]]],
+) -> None:
     count, edges = graph
     places = lay_out(count, edges)
     assert places == lay_out(count, edges)
@@ -35,8 +41,14 @@ def test_every_node_has_a_place_of_its_own_in_the_frame(graph: tuple[int, list[t
 
 
 def test_two_groups_lie_apart() -> None:
-    edges = [(one, other, 1.0) for group in (range(1, 5), range(5, 9)) for one, other in combinations(group, 2)]
+    edges = [
+        (one, other, 1.0)
+        for group in (range(1, 5), range(5, 9))
+        for one, other in combinations(group, 2)
+    ]
     places = lay_out(9, [*edges, (0, 1, 0.5), (0, 5, 0.5)])
     within = max(math.dist(places[one], places[other]) for one, other, _ in edges)
-    between = min(math.dist(places[one], places[other]) for one in range(1, 5) for other in range(5, 9))
+    between = min(
+        math.dist(places[one], places[other]) for one in range(1, 5) for other in range(5, 9)
+    )
     assert within < between

@@ -44,7 +44,9 @@ def test_a_name_is_a_word_with_a_capital_within_a_sentence(question: str, names:
     assert capitalised(question) == names
 
 
-def test_a_text_has_a_name_in_any_letter_case_and_every_text_has_one_where_none_is_asked_for() -> None:
+def test_a_text_has_a_name_in_any_letter_case_and_every_text_has_one_where_none_is_asked_for() -> (
+    None
+):
     assert has_a_name("nobody deploys on fridays", ["Friday"])
     assert not has_a_name("Caroline: I wear it for luck.", ["Melanie"])
     assert has_a_name("", [])

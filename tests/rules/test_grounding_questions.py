@@ -25,7 +25,13 @@ def test_a_text_whose_sentences_all_end_with_a_question_mark_only_asks(text: str
 
 @pytest.mark.parametrize(
     "text",
-    ["The port is 9090.", "It runs on port 9090. Is that right?", "Who repairs it? Tell me.", "", "?" * 3_000 + "x"],
+    [
+        "The port is 9090.",
+        "It runs on port 9090. Is that right?",
+        "Who repairs it? Tell me.",
+        "",
+        "?" * 3_000 + "x",
+    ],
 )
 def test_a_text_that_also_says_something_does_not(text: str) -> None:
     assert not only_asks(text)

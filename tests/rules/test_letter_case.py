@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 from htm_core.base.filters.letter_case import CASED, any_case, lowered
 
-letters = st.text(st.one_of(st.characters(exclude_categories=["Cs"]), st.sampled_from("aAkKKςσΣİıß.[]\\^$\n")))  # noqa: RUF001
+letters = st.text(
+    st.one_of(st.characters(exclude_categories=["Cs"]), st.sampled_from("aAkKKςσΣİıß.[]\\^$\n"))  # noqa: RUF001
+)
 
 
 @given(letters)

@@ -34,7 +34,9 @@ BLOCKS = st.sampled_from(
 )
 DOCUMENTS = st.one_of(
     st.lists(BLOCKS, max_size=12).flatmap(
-        lambda blocks: st.sampled_from(["\n\n", "\n", "\r\n\r\n", "\r\r"]).map(lambda gap: gap.join(blocks))
+        lambda blocks: st.sampled_from(["\n\n", "\n", "\r\n\r\n", "\r\r"]).map(
+            lambda gap: gap.join(blocks)
+        )
     ),
     st.text(max_size=300),
 )
@@ -50,18 +52,25 @@ def test_every_character_but_white_space_lies_in_one_chunk_in_order(text: str, l
     assert all(before.stop <= after.start for before, after in pairwise(found))
     covered = {place for each in found for place in range(each.start, each.stop)}
     assert all(place in covered or character.isspace() for place, character in enumerate(text))
-    assert all(text[each.start : each.stop].strip() == text[each.start : each.stop] != "" for each in found)
+    assert all(
+        text[each.start : each.stop].strip() == text[each.start : each.stop] != "" for each in found
+    )
 
 
 @given(DOCUMENTS)
 def test_only_what_is_never_cut_is_longer_than_the_limit(text: str) -> None:
     for chunk in slices(text, limit=60):
-        assert len(chunk) <= 60 or any(mark in chunk for mark in ("```", "~~~", "    ", "|", "<", "#", "=", "\t", "-"))
+        assert len(chunk) <= 60 or any(
+            mark in chunk for mark in ("```", "~~~", "    ", "|", "<", "#", "=", "\t", "-")
+        )
 
 
 def test_a_heading_stays_with_what_it_announces() -> None:
     text = "# Boiler\n\n" + "It hums. " * 30 + "\n\n## Service\n\n" + "Call Aker. " * 20
-    assert [chunk.splitlines()[0] for chunk in slices(text, limit=300)] == ["# Boiler", "## Service"]
+    assert [chunk.splitlines()[0] for chunk in slices(text, limit=300)] == [
+        "# Boiler",
+        "## Service",
+    ]
 
 
 def test_headings_are_kept_and_say_where_a_chunk_stands() -> None:
@@ -75,7 +84,12 @@ def test_headings_are_kept_and_say_where_a_chunk_stands() -> None:
         + "\n\n# Boat\n\n"
         + "d " * 120
     )
-    assert [each.headings for each in chunks(text)] == [("House",), ("House", "Boiler"), ("House", "Roof"), ("Boat",)]
+    assert [each.headings for each in chunks(text)] == [
+        ("House",),
+        ("House", "Boiler"),
+        ("House", "Roof"),
+        ("Boat",),
+    ]
 
 
 def test_a_fence_is_never_cut_and_a_heading_in_it_is_none() -> None:
@@ -104,12 +118,16 @@ def test_front_matter_is_read_and_left_out_of_the_chunks() -> None:
     assert slices(text, start=start) == ["# Boiler"]
 
 
-@pytest.mark.parametrize("text", ["", "# no front matter", "---\n", "text\n---\na: 1\n---\n", "----\na: 1\n----\n"])
+@pytest.mark.parametrize(
+    "text", ["", "# no front matter", "---\n", "text\n---\na: 1\n---\n", "----\na: 1\n----\n"]
+)
 def test_a_text_without_front_matter_has_none(text: str) -> None:
     assert front_matter(text) == ({}, 0)
 
 
-@pytest.mark.parametrize("text", ["---\n---\nx", "---\n\n---\nx", "\ufeff---\r\n# only a comment\r\n---\r\nx"])
+@pytest.mark.parametrize(
+    "text", ["---\n---\nx", "---\n\n---\nx", "\ufeff---\r\n# only a comment\r\n---\r\nx"]
+)
 def test_empty_front_matter_is_no_error(text: str) -> None:
     said, start = front_matter(text)
     assert (said, text[start:]) == ({}, "x")

@@ -11,7 +11,9 @@ from htm_core.text.memory_replies import is_memory_reply
 
 
 @given(words=st.text(max_size=60), tag=st.sampled_from(["memory", "profile", "palace", "evidence"]))
-def test_what_quotes_memory_in_a_fence_is_a_reply_of_it_whatever_stands_around_it(words: str, tag: str) -> None:
+def test_what_quotes_memory_in_a_fence_is_a_reply_of_it_whatever_stands_around_it(
+    words: str, tag: str
+) -> None:
     quoted = f"The files say:\n{Fence(tag, new_token()).enclose(escape(words))}\n(incomplete)"
     assert is_memory_reply(quoted, "tool")
     assert is_memory_reply(quoted, "assistant")

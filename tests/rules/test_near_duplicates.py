@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 from htm_core.recall.near_duplicates import SIMILARITY, copies, words_of
 
 TALE = "Ann told me in the kitchen that she will bring her old tent and the big stove to the lake"
-WORDS = st.lists(st.sampled_from(["ann", "bo", "lake", "tent", "the", "a"]), min_size=1, max_size=30)
+WORDS = st.lists(
+    st.sampled_from(["ann", "bo", "lake", "tent", "the", "a"]), min_size=1, max_size=30
+)
 
 
 def repeats(*texts: str) -> list[int | None]:
@@ -63,7 +65,15 @@ def test_no_near_duplicate_is_missed_and_none_is_made_up(texts: list[list[str]])
     expected: list[int | None] = []
     for at, words in enumerate(texts):
         mine = words_of(" ".join(words)).pairs
-        earlier = [(place, words_of(" ".join(texts[place])).pairs) for place in range(at) if expected[place] is None]
-        alike = (place for place, others in earlier if len(mine & others) >= SIMILARITY * len(mine | others))
+        earlier = [
+            (place, words_of(" ".join(texts[place])).pairs)
+            for place in range(at)
+            if expected[place] is None
+        ]
+        alike = (
+            place
+            for place, others in earlier
+            if len(mine & others) >= SIMILARITY * len(mine | others)
+        )
         expected.append(next(alike, None))
     assert repeats(*said) == expected

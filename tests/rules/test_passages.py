@@ -32,7 +32,9 @@ PIECES = st.sampled_from(
     ]
 )
 TEXTS = st.text(max_size=200) | st.lists(PIECES, max_size=80).map("".join)
-SHAPES = st.integers(1, 60).flatmap(lambda limit: st.tuples(st.just(limit), st.integers(0, max(limit // 2 - 1, 0))))
+SHAPES = st.integers(1, 60).flatmap(
+    lambda limit: st.tuples(st.just(limit), st.integers(0, max(limit // 2 - 1, 0)))
+)
 
 
 def cut(text: str, *, limit: int = LIMIT, overlap: int = 100) -> list[str]:
@@ -43,9 +45,15 @@ def cut(text: str, *, limit: int = LIMIT, overlap: int = 100) -> list[str]:
 @example("x" * 50, (3, 0))
 @example(" " * 50 + "x", (1, 0))
 @PATIENT
-def test_every_character_but_whitespace_lies_in_a_passage(text: str, shape: tuple[int, int]) -> None:
+def test_every_character_but_whitespace_lies_in_a_passage(
+    text: str, shape: tuple[int, int]
+) -> None:
     limit, overlap = shape
-    covered = {place for span in split(text, limit=limit, overlap=overlap) for place in range(span.start, span.stop)}
+    covered = {
+        place
+        for span in split(text, limit=limit, overlap=overlap)
+        for place in range(span.start, span.stop)
+    }
     assert all(place in covered or character.isspace() for place, character in enumerate(text))
 
 
@@ -53,7 +61,9 @@ def test_every_character_but_whitespace_lies_in_a_passage(text: str, shape: tupl
 @example("0" * 16 + "\r\r00000", (10, 4))
 @example("0" * 18 + "\u03000", (7, 1))
 @PATIENT
-def test_passages_fit_advance_overlap_little_and_have_no_loose_ends(text: str, shape: tuple[int, int]) -> None:
+def test_passages_fit_advance_overlap_little_and_have_no_loose_ends(
+    text: str, shape: tuple[int, int]
+) -> None:
     limit, overlap = shape
     spans = split(text, limit=limit, overlap=overlap)
     for span in spans:
@@ -105,12 +115,18 @@ def test_sentences_of_scripts_without_spaces_are_seen() -> None:
 
 def test_a_heading_stays_with_what_it_announces() -> None:
     text = (
-        "Intro words here. " * 30 + "\n\n" + "Some more of it. " * 12 + "\n\nNext steps:\n\n" + "Do this at once. " * 40
+        "Intro words here. " * 30
+        + "\n\n"
+        + "Some more of it. " * 12
+        + "\n\nNext steps:\n\n"
+        + "Do this at once. " * 40
     )
     assert not any(passage.endswith("Next steps:") for passage in cut(text))
 
 
-@pytest.mark.parametrize("unit", ["e\u0301\u0323", "👩\u200d🚀", "👍🏽"], ids=["marks", "joined emoji", "skin tone"])
+@pytest.mark.parametrize(
+    "unit", ["e\u0301\u0323", "👩\u200d🚀", "👍🏽"], ids=["marks", "joined emoji", "skin tone"]
+)
 def test_a_hard_cut_parts_no_letter_from_its_marks(unit: str) -> None:
     passages = cut(unit * 700)
     assert len(passages) > 1
@@ -162,7 +178,9 @@ def test_shaping_twice_changes_nothing_more(text: str) -> None:
 
 @given(st.text(alphabet="東京都大阪府のにをアイウ", min_size=2, max_size=30), st.data())
 @PATIENT
-def test_any_piece_of_two_characters_or_more_is_found_in_its_text(text: str, data: st.DataObject) -> None:
+def test_any_piece_of_two_characters_or_more_is_found_in_its_text(
+    text: str, data: st.DataObject
+) -> None:
     start = data.draw(st.integers(0, len(text) - 2))
     stop = data.draw(st.integers(start + 2, len(text)))
     assert set(lexical_query(text[start:stop]).split()) <= set(lexical_query(text).split())
@@ -170,7 +188,9 @@ def test_any_piece_of_two_characters_or_more_is_found_in_its_text(text: str, dat
 
 @given(st.text(alphabet="東京都大阪府のにをアイウ", min_size=1, max_size=30), st.data())
 @PATIENT
-def test_any_piece_down_to_a_single_character_finds_its_text(text: str, data: st.DataObject) -> None:
+def test_any_piece_down_to_a_single_character_finds_its_text(
+    text: str, data: st.DataObject
+) -> None:
     start = data.draw(st.integers(0, len(text) - 1))
     stop = data.draw(st.integers(start + 1, len(text)))
     assert set(lexical_query(text[start:stop]).split()) <= set(lexical_text(text).split())

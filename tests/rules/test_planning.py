@@ -20,7 +20,14 @@ NOW = 8_640_000.0
 
 def item(id: str, tokens: int = 10, *, importance: float = 1.0, age: float = 0.0) -> Item:
     """An item that was added and last accessed `age` seconds ago."""
-    return Item(id=id, content=id, tokens=tokens, importance=importance, added_at=NOW - age, accessed_at=NOW - age)
+    return Item(
+        id=id,
+        content=id,
+        tokens=tokens,
+        importance=importance,
+        added_at=NOW - age,
+        accessed_at=NOW - age,
+    )
 
 
 def filled(*items: Item, budget: int = 30) -> WorkingMemory:
@@ -40,7 +47,11 @@ def gone(evictions: Sequence[Eviction]) -> list[str]:
 def test_victims_stay_until_the_plan_is_applied() -> None:
     memory = filled(item("a", age=2), item("b", age=1), item("c"))
     plan = memory.plan([item("d", 15)], now=NOW)
-    assert (gone(plan.victims), ids(memory.items), memory.tokens) == (["a", "b"], ["a", "b", "c"], 30)
+    assert (gone(plan.victims), ids(memory.items), memory.tokens) == (
+        ["a", "b"],
+        ["a", "b", "c"],
+        30,
+    )
     memory.apply(plan, now=NOW)
     assert (ids(memory.items), memory.tokens, memory.reserved) == (["c", "d"], 25, 0)
 
@@ -134,7 +145,9 @@ def test_a_plan_that_brings_an_item_again_leaves_it_the_size_that_another_plan_g
 
 
 @pytest.mark.parametrize("policy", [*POLICIES, lambda each, now: each.importance])
-def test_many_threads_never_exceed_the_budget_and_every_item_is_held_or_has_its_receipt(policy: Any) -> None:
+def test_many_threads_never_exceed_the_budget_and_every_item_is_held_or_has_its_receipt(
+    policy: Any,
+) -> None:
     """Threads plan, commit, apply and release at once; in the end each item added is held, evicted, or was refused."""
     memory, done = WorkingMemory(budget=300, policy=policy), Event()
 
@@ -168,7 +181,10 @@ def worked(memory: WorkingMemory, seed: int) -> tuple[list[str], list[str]]:
     left: list[str] = []
     waiting: list[tuple[Plan, list[Item]]] = []
     for n in range(150):
-        items = [item(f"{seed}.{n}.{each}", chance.randint(0, 40), importance=chance.random()) for each in range(2)]
+        items = [
+            item(f"{seed}.{n}.{each}", chance.randint(0, 40), importance=chance.random())
+            for each in range(2)
+        ]
         waiting.append((memory.plan(items, now=NOW + n), items))
         memory.touch(chance.choices(ids(memory.items) or ["none"], k=3), now=NOW + n)
         while len(waiting) > chance.randint(0, 3):
@@ -191,7 +207,9 @@ def test_many_threads_that_add_the_same_items_count_each_once() -> None:
     assert (len(memory), memory.tokens, memory.reserved) == (50, 500, 0)
 
 
-def test_a_recall_takes_the_room_of_its_own_worse_hits_before_that_of_what_is_more_important() -> None:
+def test_a_recall_takes_the_room_of_its_own_worse_hits_before_that_of_what_is_more_important() -> (
+    None
+):
     memory = filled(item("vital", importance=9, age=3), item("worse", age=2), item("last", age=1))
     plan = memory.plan_by_rank([item("best"), item("worse"), item("last")], now=NOW)
     assert (ids(plan.admitted), gone(plan.victims), plan.reserved) == (["best"], ["last"], 0)
@@ -201,9 +219,14 @@ def test_a_recall_takes_the_room_of_its_own_worse_hits_before_that_of_what_is_mo
 
 def test_all_but_the_best_hit_evict_only_what_has_a_lower_keep_score() -> None:
     memory = filled(*[item(f"vital {n}", importance=9, age=n) for n in range(3)])
-    plan = memory.plan_by_rank([item("best"), item("second"), item("vital too", importance=9)], now=NOW)
+    plan = memory.plan_by_rank(
+        [item("best"), item("second"), item("vital too", importance=9)], now=NOW
+    )
     assert (ids(plan.admitted), gone(plan.victims)) == (["best"], ["vital 2"])
-    assert [(each.item.id, each.reason) for each in plan.refused] == [("second", "no room"), ("vital too", "no room")]
+    assert [(each.item.id, each.reason) for each in plan.refused] == [
+        ("second", "no room"),
+        ("vital too", "no room"),
+    ]
 
 
 def test_a_recall_that_is_held_already_changes_nothing() -> None:
@@ -216,7 +239,10 @@ def test_a_hit_that_another_plan_moves_stays_as_that_plan_has_it() -> None:
     memory = filled(item("a", age=2), item("b", age=1), item("c"))
     other = memory.plan([item("d"), item("b")], now=NOW)  # "a" leaves, "b" stays
     plan = memory.plan_by_rank([item("a"), item("b"), item("e", 20)], now=NOW)
-    assert [(each.item.id, each.reason) for each in plan.refused] == [("a", "moving"), ("e", "no room")]
+    assert [(each.item.id, each.reason) for each in plan.refused] == [
+        ("a", "moving"),
+        ("e", "no room"),
+    ]
     memory.apply(plan, now=NOW)
     memory.apply(other, now=NOW)
     assert sorted(ids(memory.items)) == ["b", "c", "d"]

@@ -25,7 +25,9 @@ def stated(section: str, text: str, day: int = 0, *, instead_of: str | None = No
     at = NOW - timedelta(days=day)
     facts = [Fact(section=section, slot=slug(text), value=text, line=text)]
     if instead_of is not None:
-        facts.append(Fact(section=section, slot=slug(instead_of), value=slug(text), line="", retracts=True))
+        facts.append(
+            Fact(section=section, slot=slug(instead_of), value=slug(text), line="", retracts=True)
+        )
     source = ProfileSource(mention_id=f"{text}{day}", node_id=text, session="s", at=at)
     return [Stated(fact=fact, source=source) for fact in facts]
 
@@ -67,7 +69,10 @@ def test_what_is_replaced_is_in_the_history_of_what_replaced_it_until_it_is_said
 def test_a_plan_is_open_for_two_months() -> None:
     days = PLANNED.days
     assert [
-        line.text for line in lines(stated("plans", "I'll go.", days), stated("plans", "I'll stay.", days + 1))
+        line.text
+        for line in lines(
+            stated("plans", "I'll go.", days), stated("plans", "I'll stay.", days + 1)
+        )
     ] == ["I'll go."]
 
 
@@ -90,7 +95,11 @@ def test_a_text_keeps_within_its_budget_and_says_a_common_day_once(budget: int) 
 def test_the_day_is_that_of_the_time_zone() -> None:
     late = [Stated(fact=each.fact, source=each.source) for each in stated("about", "I'm Ann.")]
     text, _ = profile_text(
-        lines(late), budget=50, count=words, today=NOW.date(), timezone=ZoneInfo("Pacific/Kiritimati")
+        lines(late),
+        budget=50,
+        count=words,
+        today=NOW.date(),
+        timezone=ZoneInfo("Pacific/Kiritimati"),
     )
     assert text == 'About: "I\'m Ann." (said 7 May)'
 
@@ -121,8 +130,12 @@ def test_the_chats_give_most_of_the_lines_that_they_should_and_few_others() -> N
     for chat in (chat for chat in read_chats() if chat.half == "test"):
         found, meant = profile_of(chat), [*chat.expected, *chat.allowed]
         made, expected = made + len(found), expected + len(chat.expected)
-        wrong += sum(not any(is_meant(each, *one, anywhere=True) for one in meant) for each in found)
-        missing += sum(not any(is_meant(each, *one, anywhere=True) for each in found) for one in chat.expected)
+        wrong += sum(
+            not any(is_meant(each, *one, anywhere=True) for one in meant) for each in found
+        )
+        missing += sum(
+            not any(is_meant(each, *one, anywhere=True) for each in found) for one in chat.expected
+        )
     assert wrong <= 0.25 * made
     assert missing <= 0.3 * expected
 
@@ -130,16 +143,28 @@ def test_the_chats_give_most_of_the_lines_that_they_should_and_few_others() -> N
 @pytest.mark.usefixtures("real_embedder")
 def test_among_small_talk_nearly_all_lines_tell_what_lasts() -> None:
     rows = recalled.rows(HERE / "profile-held-out.jsonl")
-    sections = [section_of(kinds) for kinds in embedded_reader().kinds([row["text"] for row in rows])]
-    right = [bool(row["kinds"]) for row, section in zip(rows, sections, strict=True) if section is not None]
+    sections = [
+        section_of(kinds) for kinds in embedded_reader().kinds([row["text"] for row in rows])
+    ]
+    right = [
+        bool(row["kinds"])
+        for row, section in zip(rows, sections, strict=True)
+        if section is not None
+    ]
     assert sum(right) >= 0.85 * len(right)
     assert sum(right) >= 0.65 * sum(bool(row["kinds"]) for row in rows)
 
 
 @pytest.mark.usefixtures("real_embedder")
 def test_what_asks_for_a_fact_states_none() -> None:
-    questions = [question["text"] for row in recalled.rows(HERE / "near-unseen.jsonl") for question in row["asked"]]
-    sections = [section_of(kinds) for kinds in embedded_reader().kinds([*questions, "where do I live now?"])]
+    questions = [
+        question["text"]
+        for row in recalled.rows(HERE / "near-unseen.jsonl")
+        for question in row["asked"]
+    ]
+    sections = [
+        section_of(kinds) for kinds in embedded_reader().kinds([*questions, "where do I live now?"])
+    ]
     assert len(questions) > 100
     assert sections[-1] is None
     assert sum(section is not None for section in sections) <= 0.03 * len(questions)

@@ -20,7 +20,9 @@ def test_two_clusters_lie_apart() -> None:
     assert 0.8 < shown <= 1
 
 
-@given(arrays(np.float64, st.tuples(st.integers(0, 12), st.integers(1, 6)), elements=st.floats(-1, 1)))
+@given(
+    arrays(np.float64, st.tuples(st.integers(0, 12), st.integers(1, 6)), elements=st.floats(-1, 1))
+)
 def test_places_are_inside_and_the_same_each_time(vectors: np.ndarray) -> None:
     places, shown = project(vectors)
     assert places.shape == (len(vectors), 2)

@@ -26,7 +26,9 @@ NOW = datetime(2026, 5, 14, 12, tzinfo=UTC)
         ("Wann hat Jürgen angerufen?", "Jürgen", "Jürgen"),
     ],
 )
-def test_a_name_is_known_as_it_is_written_or_with_other_capitals(question: str, name: str, written: str) -> None:
+def test_a_name_is_known_as_it_is_written_or_with_other_capitals(
+    question: str, name: str, written: str
+) -> None:
     assert name_forms(question)[name] == written
 
 
@@ -51,12 +53,16 @@ def test_of_a_name_in_a_longer_one_the_longer_counts() -> None:
         ("Nobody is named here", [], "english", "Nobody is named here"),
     ],
 )
-def test_who_is_asked_about_speaks_of_themselves(question: str, written: list[str], language: str, asked: str) -> None:
+def test_who_is_asked_about_speaks_of_themselves(
+    question: str, written: list[str], language: str, asked: str
+) -> None:
     assert in_first_person(question, written, language=language) == asked
 
 
 def test_every_time_that_a_question_names_counts() -> None:
-    windows = times_in("Was it in March 2026 or in April 2025?", now=NOW, week_start="monday", timezone=UTC)
+    windows = times_in(
+        "Was it in March 2026 or in April 2025?", now=NOW, week_start="monday", timezone=UTC
+    )
     march = Window(start=datetime(2026, 3, 1, tzinfo=UTC), stop=datetime(2026, 4, 1, tzinfo=UTC))
     april = Window(start=datetime(2025, 4, 1, tzinfo=UTC), stop=datetime(2025, 5, 1, tzinfo=UTC))
     assert set(windows) == {march, april}
@@ -68,5 +74,8 @@ def test_any_question_can_be_looked_through(question: str) -> None:
     forms = name_forms(question)
     assert all(written in question for written in forms.values())
     found = named(forms, list(forms)[:3])
-    assert in_first_person(question, found.values(), language="english").strip() or not question.strip()
+    assert (
+        in_first_person(question, found.values(), language="english").strip()
+        or not question.strip()
+    )
     assert len(times_in(question, now=NOW, week_start="monday", timezone=UTC)) <= 40

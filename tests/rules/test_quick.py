@@ -38,14 +38,17 @@ Plain, Quick = a_dataclass(), quickly_made(a_dataclass())
 
 
 @pytest.mark.parametrize(
-    "given", [((1,), {}), ((1, "x"), {"_": 9}), ((), {"first": 3, "third": [1]}), ((1, "x", [2]), {})]
+    "given",
+    [((1,), {}), ((1, "x"), {"_": 9}), ((), {"first": 3, "third": [1]}), ((1, "x", [2]), {})],
 )
 def test_arguments_and_defaults_are_those_of_the_dataclass(given: tuple[tuple, dict]) -> None:
     places, names = given
     assert asdict(Quick(*places, **names)) == asdict(Plain(*places, **names))
 
 
-@pytest.mark.parametrize("given", [((), {}), ((1, "x", [], 4), {}), ((1,), {"fourth": 1}), ((1,), {"first": 2})])
+@pytest.mark.parametrize(
+    "given", [((), {}), ((1, "x", [], 4), {}), ((1,), {"fourth": 1}), ((1,), {"first": 2})]
+)
 def test_wrong_arguments_are_refused_in_the_same_words(given: tuple[tuple, dict]) -> None:
     places, names = given
     with pytest.raises(TypeError) as quick:
@@ -67,10 +70,14 @@ def test_its_signature_is_shown_as_before() -> None:
 
 
 @pytest.mark.parametrize("kind", [Node, Mention, Match, Hit])
-def test_public_values_are_frozen_and_compared_copied_and_pickled_by_their_fields(kind: type) -> None:
+def test_public_values_are_frozen_and_compared_copied_and_pickled_by_their_fields(
+    kind: type,
+) -> None:
     values = {each.name: f"some {each.name}" for each in fields(kind)}
     one, other = kind(**values), kind(**values | {fields(kind)[0].name: "another"})
-    assert one == kind(**values) == copy.copy(one) == pickle.loads(pickle.dumps(one)) == replace(one)
+    assert (
+        one == kind(**values) == copy.copy(one) == pickle.loads(pickle.dumps(one)) == replace(one)
+    )
     assert one != other == replace(one, **{fields(kind)[0].name: "another"})
     assert {name: getattr(one, name) for name in values} == values
     with pytest.raises(FrozenInstanceError):

@@ -273,9 +273,13 @@ around = st.sampled_from(["", "see: ", "it is (", "\n", "東京 ", '"'])
 
 
 @given(
-    st.text(alphabet=string.digits, min_size=12, max_size=18), st.sampled_from(["4", "51", "34", "6011", "62"]), around
+    st.text(alphabet=string.digits, min_size=12, max_size=18),
+    st.sampled_from(["4", "51", "34", "6011", "62"]),
+    around,
 )
-def test_any_number_of_a_network_with_its_check_digit_is_a_card(rest: str, prefix: str, before: str) -> None:
+def test_any_number_of_a_network_with_its_check_digit_is_a_card(
+    rest: str, prefix: str, before: str
+) -> None:
     length = {"4": 16, "51": 16, "34": 15, "6011": 16, "62": 17}[prefix]
     body = (prefix + rest * 2)[: length - 1]
     number = next(body + digit for digit in string.digits if luhn(body + digit))
@@ -314,7 +318,9 @@ def test_any_text_is_redacted_once_and_for_all(text: str) -> None:
     st.text(max_size=40),
     st.sampled_from([each for each, left in TAKEN_OUT if left and "<private_key>" not in left]),
 )
-def test_no_whole_secret_is_left_whatever_stands_around_it(before: str, after: str, secret: str) -> None:
+def test_no_whole_secret_is_left_whatever_stands_around_it(
+    before: str, after: str, secret: str
+) -> None:
     left = EVERYTHING.redact(f"{before} {secret} {after}").text
     assert secret not in left
 
@@ -340,9 +346,14 @@ def test_no_text_takes_long(text: str) -> None:
 
 
 def test_own_patterns_have_their_own_markers() -> None:
-    mine = Redactor(kinds=(), patterns={"employee": r"E-\d{6}", "case": re.compile(r"case (?P<secret>\w+)", re.I)})
+    mine = Redactor(
+        kinds=(),
+        patterns={"employee": r"E-\d{6}", "case": re.compile(r"case (?P<secret>\w+)", re.I)},
+    )
     done = mine.redact("E-123456 of Case Bluebird")
-    assert done == Redaction(text="[redacted:employee] of Case [redacted:case]", counts={"employee": 1, "case": 1})
+    assert done == Redaction(
+        text="[redacted:employee] of Case [redacted:case]", counts={"employee": 1, "case": 1}
+    )
 
 
 def test_an_own_function_gets_what_the_patterns_left() -> None:
@@ -358,7 +369,9 @@ def test_an_own_function_gets_what_the_patterns_left() -> None:
 
 
 def test_an_own_function_may_say_what_it_found() -> None:
-    mine = resolve_redactor(lambda text: Redaction(text=text.replace("Ann", "…"), counts={"name": text.count("Ann")}))
+    mine = resolve_redactor(
+        lambda text: Redaction(text=text.replace("Ann", "…"), counts={"name": text.count("Ann")})
+    )
     assert mine is not None
     assert mine.redact("Ann and Ann").counts == {"name": 2}
 
@@ -412,7 +425,12 @@ def test_a_draft_is_redacted_in_all_its_parts() -> None:
         payload=json.dumps({"said": CARD, "calls": [{"args": '{"password": "hunter2"}'}]}).encode(),
     )  # fmt: skip
     done = redact_draft(draft, EVERYTHING)
-    assert (done.content, done.id, done.session, done.name) == ("card [redacted:card]", "i", "s", "[redacted:email]")
+    assert (done.content, done.id, done.session, done.name) == (
+        "card [redacted:card]",
+        "i",
+        "s",
+        "[redacted:email]",
+    )
     assert list(done.tags) == ["food", "redacted:email"]
     assert done.vector is None
     assert done.metadata is not None
@@ -429,7 +447,9 @@ def test_a_draft_is_redacted_in_all_its_parts() -> None:
 
 
 def test_a_draft_without_secrets_stays_the_same_object() -> None:
-    draft = Draft(content="The user prefers dark mode.", metadata={"a": 1}, payload=b'{"b": 2}', vector=[1.0])
+    draft = Draft(
+        content="The user prefers dark mode.", metadata={"a": 1}, payload=b'{"b": 2}', vector=[1.0]
+    )
     assert redact_draft(draft, EVERYTHING) is draft
     assert redact_draft(draft, None) is draft
 
@@ -444,7 +464,10 @@ def test_a_key_with_a_secret_is_refused_and_not_quoted() -> None:
     ("payload", "left"),
     [
         (b"plain 4111111111111111", b"plain [redacted:card]"),
-        (b"\xff\x004111111111111111 ", b"\xff\x004111111111111111 ".replace(b"4111111111111111", b"[redacted:card]")),
+        (
+            b"\xff\x004111111111111111 ",
+            b"\xff\x004111111111111111 ".replace(b"4111111111111111", b"[redacted:card]"),
+        ),
         (b'{"a": 1}', b'{"a": 1}'),
         (b"[1, 2]", b"[1, 2]"),
         (b"\x89PNG\r\n\x1a\n", b"\x89PNG\r\n\x1a\n"),
@@ -459,7 +482,11 @@ def test_payloads_stay_to_the_byte_where_nothing_is_redacted(payload: bytes, lef
 
 def test_images_and_other_bytes_in_a_payload_stay() -> None:
     picture = "iVBORw0KGgo" + "A1b2+/" * 60
-    value = {"url": f"data:image/png;base64,{picture}", "data": picture, "b": {"$htm": "bytes", "of": "AP8="}}
+    value = {
+        "url": f"data:image/png;base64,{picture}",
+        "data": picture,
+        "b": {"$htm": "bytes", "of": "AP8="},
+    }
     assert Counted(EVERYTHING).value(value) == value
 
 
@@ -488,7 +515,9 @@ CLEAN = b"Pay with [redacted:card].\n"
         ({"data": encoded(b'{"password": "hunter2"}')}, {"data": encoded(b'{"password":"[redacted:password]"}')}),
     ],
 )  # fmt: skip
-def test_a_text_file_within_a_payload_is_decoded_redacted_and_encoded_again(value: Any, left: Any) -> None:
+def test_a_text_file_within_a_payload_is_decoded_redacted_and_encoded_again(
+    value: Any, left: Any
+) -> None:
     counted = Counted(EVERYTHING)
     assert counted.value(value) == left
     assert sum(counted.counts.values()) == (20 if "x" in value else 1)
@@ -519,7 +548,9 @@ def test_a_pdf_whose_text_has_something_is_replaced_by_one_that_says_so() -> Non
         ([], {}),
     ],
 )
-def test_a_secret_may_begin_on_one_page_and_end_on_the_next(pages: list[str], found: dict[str, int]) -> None:
+def test_a_secret_may_begin_on_one_page_and_end_on_the_next(
+    pages: list[str], found: dict[str, int]
+) -> None:
     assert search_pages(EVERYTHING, pages) == found
 
 
@@ -537,14 +568,18 @@ def test_pages_are_redacted_where_a_secret_goes_on_and_are_as_many_as_before() -
     assert third.rstrip() == "The key is [redacted:api_key]. [redacted:card]"
     assert last.strip() == ""
     same = ["Herons nest in trees. 12", "2024-01-05 Storks nest."]
-    assert [each.rstrip() for each in of_pages(same).without_secrets(EVERYTHING).each_page()] == same
+    assert [
+        each.rstrip() for each in of_pages(same).without_secrets(EVERYTHING).each_page()
+    ] == same
 
 
 def test_a_pdf_is_known_behind_other_bytes_and_a_text_about_pdfs_is_still_a_text() -> None:
     behind = b"\r\n\xff%PDF-1.4 and so on"
     done = Counted(EVERYTHING, search_pdf=lambda *_: {"card": 1}).value({"data": encoded(behind)})
     assert b"([redacted:card])" in base64.b64decode(done["data"])
-    assert Counted(EVERYTHING, search_pdf=lambda *_: {"card": 1}).payload(behind).startswith(b"%PDF-")
+    assert (
+        Counted(EVERYTHING, search_pdf=lambda *_: {"card": 1}).payload(behind).startswith(b"%PDF-")
+    )
     about = f"A PDF begins with %PDF- and I pay with {CARD}."
     done = Counted(EVERYTHING, search_pdf=lambda *_: {}).value({"data": encoded(about.encode())})
     assert base64.b64decode(done["data"]) == about.replace(CARD, "[redacted:card]").encode()
@@ -611,8 +646,14 @@ def test_an_item_of_a_collection_is_redacted() -> None:
 
 @given(
     st.recursive(
-        st.none() | st.booleans() | st.integers() | st.text(max_size=20) | st.sampled_from([CARD, "ann@example.com"]),
-        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+        st.none()
+        | st.booleans()
+        | st.integers()
+        | st.text(max_size=20)
+        | st.sampled_from([CARD, "ann@example.com"]),
+        lambda inner: (
+            st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3)
+        ),
         max_leaves=12,
     )
 )

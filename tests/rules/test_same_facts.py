@@ -66,7 +66,17 @@ def test_no_pair_of_the_benchmark_that_differs_is_merged_and_nearly_all_others_a
 
 
 @pytest.mark.parametrize(
-    "text", ["ok", "Thanks!", "Yes, the blue one", "", "\x00", "...", "x" * (LONGEST + 1), "```\ncode here now\n```"]
+    "text",
+    [
+        "ok",
+        "Thanks!",
+        "Yes, the blue one",
+        "",
+        "\x00",
+        "...",
+        "x" * (LONGEST + 1),
+        "```\ncode here now\n```",
+    ],
 )
 def test_what_says_too_little_or_too_much_is_merged_with_nothing(text: str) -> None:
     found = same_facts(text)
@@ -130,4 +140,6 @@ def test_a_dropped_or_added_word_keeps_two_apart(said: list[str]) -> None:
 
 @given(st.integers(0, 99_999), st.integers(0, 99_999))
 def test_two_numbers_are_two_facts(one: int, other: int) -> None:
-    assert is_same(f"I have {one} books at home", f"I have {other} books at home.") is (one == other)
+    assert is_same(f"I have {one} books at home", f"I have {other} books at home.") is (
+        one == other
+    )

@@ -50,7 +50,11 @@ def test_no_turn_says_what_another_said() -> None:
 
 def test_time_only_moves_forward_and_sessions_do_not_interleave() -> None:
     assert all(at(before) < at(after) for before, after in pairwise(TURNS))
-    runs = [after["session"] for before, after in pairwise(TURNS) if before["session"] != after["session"]]
+    runs = [
+        after["session"]
+        for before, after in pairwise(TURNS)
+        if before["session"] != after["session"]
+    ]
     assert len(runs) == len(set(runs))
 
 
@@ -62,11 +66,15 @@ def test_it_is_read_by_the_importer_with_nothing_left_out() -> None:
 
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.question)
-def test_the_answer_to_each_question_was_said_within_its_timeframe(question: samples.Question) -> None:
+def test_the_answer_to_each_question_was_said_within_its_timeframe(
+    question: samples.Question,
+) -> None:
     answers = said(question.expect)
     if question.timeframe:
         month = datetime.strptime(question.timeframe, "in %B %Y")
-        answers = [turn for turn in answers if (at(turn).year, at(turn).month) == (month.year, month.month)]
+        answers = [
+            turn for turn in answers if (at(turn).year, at(turn).month) == (month.year, month.month)
+        ]
     assert answers
     assert len(answers) <= 12, "a phrase that is everywhere shows nothing"
 

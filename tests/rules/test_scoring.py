@@ -41,7 +41,8 @@ def candidates(draw: st.DrawFn) -> Candidates:
     weights[:, 0] = 0
     conversations = random.integers(0, 3, said)
     seqs = np.array(
-        [1 + np.count_nonzero(conversations[:at] == conversations[at]) for at in range(said)], dtype=np.int64
+        [1 + np.count_nonzero(conversations[:at] == conversations[at]) for at in range(said)],
+        dtype=np.int64,
     )
     cosines = np.where(random.random(count) < 0.8, random.random(count), math.nan)
     return Candidates(
@@ -60,7 +61,10 @@ def candidates(draw: st.DrawFn) -> Candidates:
         conversations=conversations,
         has_session=conversations > 0,
         seqs=seqs,
-        roles=np.array([draw(st.sampled_from(["user", "assistant", None])) for _ in range(said)], dtype=np.object_),
+        roles=np.array(
+            [draw(st.sampled_from(["user", "assistant", None])) for _ in range(said)],
+            dtype=np.object_,
+        ),
         names=[draw(st.sampled_from(["Ann", "Ann Lee", "Bo", None])) for _ in range(said)],
         times=1.77e9 + 1e6 * random.random(said),
         in_conversation=random.random(said) < 0.8,
@@ -80,28 +84,42 @@ def test_a_score_is_from_0_to_1_and_its_parts_add_up_to_it(found: Candidates) ->
     for each in best_candidates(found, asked(), limit=50):
         assert 0 <= each.score <= 1
         assert each.score == pytest.approx(sum(each.parts.values()))
-        assert all(part >= 0 for name, part in each.parts.items() if name not in ("ranker", "words"))
+        assert all(
+            part >= 0 for name, part in each.parts.items() if name not in ("ranker", "words")
+        )
         assert each.parts["words"] >= 0 or not each.matched
 
 
 @given(candidates(), st.floats(1, 2))
-def test_the_best_hits_keep_their_order_however_much_is_added_to_them(found: Candidates, times: float) -> None:
+def test_the_best_hits_keep_their_order_however_much_is_added_to_them(
+    found: Candidates, times: float
+) -> None:
     """With weights so many times as large, more would come to 1 and more. No score reaches it, and none meets another one there."""
     best = best_candidates(found, asked(ranker=times), limit=50)
-    high = [each.score for each in best if each.features is not None and each.score > ADDED_IN_FULL_TO]
+    high = [
+        each.score for each in best if each.features is not None and each.score > ADDED_IN_FULL_TO
+    ]
     assert all(one > other for one, other in pairwise(high))
     assert all(score < 1 for score in high)
 
 
 @given(candidates())
 def test_where_nothing_is_added_a_score_is_what_its_parts_come_to(found: Candidates) -> None:
-    full = replace(found, term_weights=np.ones_like(found.term_weights), vector_scores=np.ones(len(found.nodes)))
+    full = replace(
+        found,
+        term_weights=np.ones_like(found.term_weights),
+        vector_scores=np.ones(len(found.nodes)),
+    )
     query = asked(ranked=False, signals=SILENT, speaker=None, moments=())
-    assert [each.score for each in best_candidates(full, query, limit=50)] == [1.0] * len(found.nodes)
+    assert [each.score for each in best_candidates(full, query, limit=50)] == [1.0] * len(
+        found.nodes
+    )
 
 
 @given(candidates(), st.integers(1, 5))
-def test_the_best_come_first_each_once_and_no_more_than_asked_for(found: Candidates, limit: int) -> None:
+def test_the_best_come_first_each_once_and_no_more_than_asked_for(
+    found: Candidates, limit: int
+) -> None:
     best = best_candidates(found, asked(), limit=limit)
     assert len(best) <= limit
     assert len({each.place for each in best}) == len(best)
@@ -170,7 +188,9 @@ def test_a_conversation_far_away_changes_no_score_without_the_ranker(found: Cand
 
 
 @given(candidates())
-def test_the_ranker_weighs_what_was_said_in_conversations_and_by_what_stands_beside_it(found: Candidates) -> None:
+def test_the_ranker_weighs_what_was_said_in_conversations_and_by_what_stands_beside_it(
+    found: Candidates,
+) -> None:
     """Each node said once, one after the other: "near_before" is the nearness of the message before."""
     count = len(found.nodes)
     spoken = bool(found.in_conversation[0])
@@ -186,8 +206,12 @@ def test_the_ranker_weighs_what_was_said_in_conversations_and_by_what_stands_bes
             continue
         weighed = dict(zip(WEIGHTS, each.features, strict=True))
         before = each.place - 1
-        assert weighed["near_before"] == pytest.approx(0.8 * float(found.vector_scores[before]) if each.place else 0.0)
-        assert weighed["covered_before"] == pytest.approx(float(found.text_scores[before]) if each.place else 0.0)
+        assert weighed["near_before"] == pytest.approx(
+            0.8 * float(found.vector_scores[before]) if each.place else 0.0
+        )
+        assert weighed["covered_before"] == pytest.approx(
+            float(found.text_scores[before]) if each.place else 0.0
+        )
         assert weighed["by_assistant"] == (found.roles[each.place] == "assistant")
 
 
@@ -209,14 +233,22 @@ def test_a_cosine_counts_in_full_from_eight_tenths_on() -> None:
 
 
 def test_weeks_outside_of_windows_are_those_to_the_nearest() -> None:
-    moments = [datetime(2026, 4, 17, tzinfo=UTC), datetime(2026, 5, 9, tzinfo=UTC), datetime(2026, 6, 8, tzinfo=UTC)]
+    moments = [
+        datetime(2026, 4, 17, tzinfo=UTC),
+        datetime(2026, 5, 9, tzinfo=UTC),
+        datetime(2026, 6, 8, tzinfo=UTC),
+    ]
     times = np.array([each.timestamp() for each in moments])
     assert weeks_outside(times, [MAY]) == pytest.approx([2.0, 0.0, 1.0])
-    assert weeks_outside(times, [MAY, Window(start=moments[2], stop=None)]) == pytest.approx([2.0, 0.0, 0.0])
+    assert weeks_outside(times, [MAY, Window(start=moments[2], stop=None)]) == pytest.approx(
+        [2.0, 0.0, 0.0]
+    )
 
 
 @given(candidates())
-def test_a_conversation_lifts_nothing_above_what_answers_better_than_all_that_it_has(found: Candidates) -> None:
+def test_a_conversation_lifts_nothing_above_what_answers_better_than_all_that_it_has(
+    found: Candidates,
+) -> None:
     count = len(found.nodes)
     once = replace(
         found, node_of=np.arange(count), conversations=found.conversations[:count], has_session=found.has_session[:count],
@@ -225,11 +257,18 @@ def test_a_conversation_lifts_nothing_above_what_answers_better_than_all_that_it
     )  # fmt: skip
     query = asked(ranked=False, speaker=None, moments=())
     best = best_candidates(once, query, limit=50)
-    own = {each.place: sum(each.parts[name] for name in ("vector", "words", "context")) for each in best}
+    own = {
+        each.place: sum(each.parts[name] for name in ("vector", "words", "context"))
+        for each in best
+    }
     score = {each.place: each.score for each in best}
     for one in own:
         for other in own:
-            beside = [own[place] for place in own if once.conversations[place] == once.conversations[other]]
+            beside = [
+                own[place]
+                for place in own
+                if once.conversations[place] == once.conversations[other]
+            ]
             if own[one] > max(beside) + 1e-9:  # by more than sums of the same parts differ in
                 assert score[one] > score[other]
 

@@ -19,12 +19,16 @@ from htm_core.recall.spelling import (
 
 def meant(question: str, language: str = "english", **similar: Similar) -> dict[str, str]:
     asked = doubtful(question, language=language)
-    found = mended(question, {word: {} for word in asked.words} | similar, asked=asked, language=language)
+    found = mended(
+        question, {word: {} for word in asked.words} | similar, asked=asked, language=language
+    )
     return dict(found.corrections) if found else {}
 
 
 def test_only_words_that_english_has_not_are_doubtful() -> None:
-    assert doubtful("where did I put the recipt for the hobbies", language="english").words == ("recipt",)
+    assert doubtful("where did I put the recipt for the hobbies", language="english").words == (
+        "recipt",
+    )
 
 
 @pytest.mark.parametrize(
@@ -69,8 +73,12 @@ def test_what_memories_have_comes_before_what_english_has() -> None:
 
 
 def test_the_likelier_error_and_the_commoner_word_are_taken() -> None:
-    assert meant("where is the potery", potery={"pottery": (30, 1), "poetry": (1, 1)}) == {"potery": "pottery"}
-    assert meant("where is the potery", potery={"pottery": (1, 1), "poetry": (30, 1)}) == {"potery": "poetry"}
+    assert meant("where is the potery", potery={"pottery": (30, 1), "poetry": (1, 1)}) == {
+        "potery": "pottery"
+    }
+    assert meant("where is the potery", potery={"pottery": (1, 1), "poetry": (30, 1)}) == {
+        "potery": "poetry"
+    }
 
 
 def test_what_a_stemmer_makes_of_no_word_is_none() -> None:
@@ -78,12 +86,20 @@ def test_what_a_stemmer_makes_of_no_word_is_none() -> None:
 
 
 def test_a_word_that_english_has_not_is_no_form_of_one_that_it_has() -> None:
-    assert meant("what does he resonnate with", resonnate={"reasonnate": (1, 4), "reasonate": (1, 3)}) == {}
-    assert meant("where are the snflowers", snflowers={"sunflowers": (3, 3)}) == {"snflowers": "sunflowers"}
+    assert (
+        meant("what does he resonnate with", resonnate={"reasonnate": (1, 4), "reasonate": (1, 3)})
+        == {}
+    )
+    assert meant("where are the snflowers", snflowers={"sunflowers": (3, 3)}) == {
+        "snflowers": "sunflowers"
+    }
 
 
 def test_another_form_of_a_known_word_is_not_misspelt() -> None:
-    assert meant("what are their entrepreneurial plans", entrepreneurial={"entrepreneureal": (2, 3)}) == {}
+    assert (
+        meant("what are their entrepreneurial plans", entrepreneurial={"entrepreneureal": (2, 3)})
+        == {}
+    )
 
 
 @pytest.mark.parametrize(
@@ -94,7 +110,9 @@ def test_another_form_of_a_known_word_is_not_misspelt() -> None:
         ("Steven", {"stephen": (4, 0)}, "Stephen"), ("Tomasz", {"tomas": (4, 0)}, None),
     ],
 )  # fmt: skip
-def test_a_name_is_taken_for_one_that_looks_or_sounds_like_it(typed: str, known: Similar, expected: str | None) -> None:
+def test_a_name_is_taken_for_one_that_looks_or_sounds_like_it(
+    typed: str, known: Similar, expected: str | None
+) -> None:
     asked = doubtful(f"what does {typed} want", language="english")
     found = mended(
         f"what does {typed} want",
@@ -107,7 +125,9 @@ def test_a_name_is_taken_for_one_that_looks_or_sounds_like_it(typed: str, known:
 
 def test_a_name_that_english_has_is_searched_for_beside_what_was_typed() -> None:
     asked = doubtful("what does Steven teach", language="english")
-    found = mended("what does Steven teach", {"steven": {"stephen": (4, 0)}}, asked=asked, language="english")
+    found = mended(
+        "what does Steven teach", {"steven": {"stephen": (4, 0)}}, asked=asked, language="english"
+    )
     assert found is not None
     assert (found.text, found.added) == ("what does Steven teach", ("Stephen",))
 
@@ -129,7 +149,10 @@ def test_words_that_memories_write_as_one_or_as_two_are_searched_for_beside_them
 def test_case_and_everything_else_of_a_question_stays() -> None:
     asked = doubtful("So, WHERE is the  recipt (the old one)?", language="english")
     found = mended(
-        "So, WHERE is the  recipt (the old one)?", {"recipt": {"receipt": (1, 0)}}, asked=asked, language="english"
+        "So, WHERE is the  recipt (the old one)?",
+        {"recipt": {"receipt": (1, 0)}},
+        asked=asked,
+        language="english",
     )
     assert found is not None
     assert found.text == "So, WHERE is the  receipt (the old one)?"
@@ -153,14 +176,18 @@ def test_a_month_with_a_typing_error_is_no_name() -> None:
     assert meant("what did Mrs Cooklng say") == {}
 
 
-def test_slips_of_a_finger_are_likelier_than_any_letter_and_the_first_letter_is_seldom_wrong() -> None:
+def test_slips_of_a_finger_are_likelier_than_any_letter_and_the_first_letter_is_seldom_wrong() -> (
+    None
+):
     assert unlikeliness("same", "same") == 0
     assert unlikeliness("recieve", "receive") < unlikeliness("recxive", "receive")
     assert unlikeliness("commitee", "committee") < unlikeliness("vaccuym", "vaccum")
     assert unlikeliness("faroline", "caroline") > unlikeliness("carolune", "caroline")
 
 
-@pytest.mark.parametrize("word", ["hobbies", "revise", "criticise", "slowest", "reuse", "running", "injure", "happily"])
+@pytest.mark.parametrize(
+    "word", ["hobbies", "revise", "criticise", "slowest", "reuse", "running", "injure", "happily"]
+)
 def test_forms_of_english_words_are_english(word: str) -> None:
     assert is_english(word)
 
@@ -168,6 +195,8 @@ def test_forms_of_english_words_are_english(word: str) -> None:
 def test_the_list_of_words_is_in_the_order_of_frequency_and_has_no_common_errors() -> None:
     known = ranks()
     assert known["the"] == 1 < known["house"] < known["papyrus"]
-    assert not [word for word in ("recieve", "teh", "definately", "seperate", "wich") if is_english(word)]
+    assert not [
+        word for word in ("recieve", "teh", "definately", "seperate", "wich") if is_english(word)
+    ]
     assert is_compound("bookshelf")
     assert not is_compound("shelf")

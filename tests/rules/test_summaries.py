@@ -40,7 +40,9 @@ def test_a_line_is_short_and_in_one_line() -> None:
 
 
 @given(st.lists(st.builds(Spoken, st.text(max_size=60), st.booleans()), max_size=40))
-def test_any_conversation_gives_few_places_in_order_and_the_same_again(spoken: list[Spoken]) -> None:
+def test_any_conversation_gives_few_places_in_order_and_the_same_again(
+    spoken: list[Spoken],
+) -> None:
     chosen = most_telling(spoken)
     assert chosen == most_telling(spoken)
     assert chosen == sorted(set(chosen))

@@ -12,7 +12,9 @@ from htm_core.base.errors import InvalidInput
 from htm_core.base.limits import MODEL_TAG_LEVELS
 from htm_core.text.tags import ancestors, closure, from_model, normalize, normalize_all, similarity
 
-LEVELS = st.text(alphabet="abz09é東_.+#-", min_size=1, max_size=6).filter(lambda level: any(c.isalnum() for c in level))
+LEVELS = st.text(alphabet="abz09é東_.+#-", min_size=1, max_size=6).filter(
+    lambda level: any(c.isalnum() for c in level)
+)
 TAGS = st.lists(LEVELS, min_size=1, max_size=8).map(":".join)
 
 
@@ -77,7 +79,9 @@ def test_several_tags_are_each_kept_once_in_their_order() -> None:
 
 
 def test_a_lone_string_is_not_a_list_of_tags() -> None:
-    with pytest.raises(InvalidInput, match=r"got the string 'user:preference'; write \['user:preference'\]"):
+    with pytest.raises(
+        InvalidInput, match=r"got the string 'user:preference'; write \['user:preference'\]"
+    ):
         normalize_all("user:preference")
 
 
@@ -120,7 +124,9 @@ def test_what_a_model_makes_up_is_spelled_in_the_singular(made_up: str, tag: str
     assert from_model(made_up) == tag
 
 
-@pytest.mark.parametrize("made_up", ["a:b:c:d:e", "food:coffee:food", "coffees:coffee", "a/b", "", "::", "see below!"])
+@pytest.mark.parametrize(
+    "made_up", ["a:b:c:d:e", "food:coffee:food", "coffees:coffee", "a/b", "", "::", "see below!"]
+)
 def test_what_a_model_should_not_make_up_is_refused(made_up: str) -> None:
     with pytest.raises(InvalidInput):
         from_model(made_up)
@@ -138,7 +144,9 @@ def test_whatever_a_model_says_is_a_tag_or_refused(text: str) -> None:
     assert normalize(tag) == tag
     assert tag.count(":") < MODEL_TAG_LEVELS
     assert from_model(from_model(tag)) == from_model(tag)
-    if text == text.lower():  # what stands in capitals may be an acronym, which a tag's small letters do not tell
+    if (
+        text == text.lower()
+    ):  # what stands in capitals may be an acronym, which a tag's small letters do not tell
         assert from_model(tag) == tag
 
 

@@ -34,7 +34,9 @@ def test_marked_thoughts_leave_the_answer_alone(form: str) -> None:
     assert said == ANSWER
 
 
-@pytest.mark.parametrize("form", ["<think>{0}", "{0}</think>", "[THINK]{0}", "<|channel|>analysis<|message|>{0}"])
+@pytest.mark.parametrize(
+    "form", ["<think>{0}", "{0}</think>", "[THINK]{0}", "<|channel|>analysis<|message|>{0}"]
+)
 def test_thoughts_without_an_answer_leave_nothing(form: str) -> None:
     assert without_thoughts(form.format(SECRET)) == ""
 
@@ -50,7 +52,18 @@ def test_what_an_agent_thinks_aloud_before_it_answers_is_left_out() -> None:
 
 @given(
     st.lists(
-        st.sampled_from(("<think>", "</think>", "`", "```\n", "q ", "\n", "<|channel|>analysis<|message|>", "<|end|>"))
+        st.sampled_from(
+            (
+                "<think>",
+                "</think>",
+                "`",
+                "```\n",
+                "q ",
+                "\n",
+                "<|channel|>analysis<|message|>",
+                "<|end|>",
+            )
+        )
     )
 )
 def test_what_is_left_has_no_more_thoughts_than_was_there(parts: list[str]) -> None:

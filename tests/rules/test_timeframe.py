@@ -32,7 +32,11 @@ from htm_core.timeframes.sentences import (
 )
 from htm_core.timeframes.words import MONTH_NAMES, NUMBERS, PARTS, SEASONS, UNITS, WEEKDAYS, tokens
 
-BERLIN, NEW_YORK, KOLKATA = ZoneInfo("Europe/Berlin"), ZoneInfo("America/New_York"), ZoneInfo("Asia/Kolkata")
+BERLIN, NEW_YORK, KOLKATA = (
+    ZoneInfo("Europe/Berlin"),
+    ZoneInfo("America/New_York"),
+    ZoneInfo("Asia/Kolkata"),
+)
 LAST_MINUTE = datetime(2026, 11, 20, 23, 58)  # a Friday
 INSTANT = timedelta(microseconds=1)
 NOW = "now"
@@ -250,7 +254,9 @@ def at(text: str, *, now: datetime) -> datetime | None:
 
 @pytest.mark.parametrize("zone", [BERLIN, NEW_YORK, KOLKATA, UTC], ids=str)
 @pytest.mark.parametrize(("text", "start", "stop"), TABLE, ids=[row[0] for row in TABLE])
-def test_a_phrase_means_what_a_person_means(text: str, start: str, stop: str, zone: ZoneInfo) -> None:
+def test_a_phrase_means_what_a_person_means(
+    text: str, start: str, stop: str, zone: ZoneInfo
+) -> None:
     now = LAST_MINUTE.replace(tzinfo=zone)
     until = at(stop, now=now)
     if stop == NOW:
@@ -260,7 +266,11 @@ def test_a_phrase_means_what_a_person_means(text: str, start: str, stop: str, zo
 
 def test_the_page_that_explains_timeframes_tells_the_truth() -> None:
     now = LAST_MINUTE.replace(tzinfo=BERLIN)
-    rows = [line.strip("| \n").split(" | ") for line in PAGE.read_text().splitlines() if line.startswith("| ")][1:]
+    rows = [
+        line.strip("| \n").split(" | ")
+        for line in PAGE.read_text().splitlines()
+        if line.startswith("| ")
+    ][1:]
     assert len(rows) > 50
     for written, *_, shown in rows:
         assert parse(written, now=now) == parse(shown, now=now), written
@@ -299,8 +309,12 @@ def test_weeks_begin_on_sunday_where_they_do() -> None:
 def test_a_weekend_is_saturday_and_sunday_whatever_weeks_begin_with() -> None:
     saturday = datetime(2026, 11, 21, 9, tzinfo=BERLIN)
     for start in ("monday", "sunday"):
-        assert parse("this weekend", now=saturday, week_start=start) == parse("2026-11-21/2026-11-22", now=saturday)
-        assert parse("last weekend", now=saturday, week_start=start) == parse("2026-11-14/2026-11-15", now=saturday)
+        assert parse("this weekend", now=saturday, week_start=start) == parse(
+            "2026-11-21/2026-11-22", now=saturday
+        )
+        assert parse("last weekend", now=saturday, week_start=start) == parse(
+            "2026-11-14/2026-11-15", now=saturday
+        )
 
 
 def test_the_zone_decides_which_day_it_is() -> None:
@@ -309,7 +323,9 @@ def test_the_zone_decides_which_day_it_is() -> None:
         Window(start=datetime(2026, 11, 20, tzinfo=UTC), stop=datetime(2026, 11, 21, tzinfo=UTC)),
     )
     assert parse("today", now=now, timezone=BERLIN) == (
-        Window(start=datetime(2026, 11, 21, tzinfo=BERLIN), stop=datetime(2026, 11, 22, tzinfo=BERLIN)),
+        Window(
+            start=datetime(2026, 11, 21, tzinfo=BERLIN), stop=datetime(2026, 11, 22, tzinfo=BERLIN)
+        ),
     )
 
 
@@ -325,7 +341,9 @@ def test_the_zone_decides_which_day_it_is() -> None:
     ],
     ids=lambda value: str(value),
 )
-def test_a_day_is_a_calendar_day_when_the_clocks_change(zone: ZoneInfo, day: date, hours: int) -> None:
+def test_a_day_is_a_calendar_day_when_the_clocks_change(
+    zone: ZoneInfo, day: date, hours: int
+) -> None:
     later = datetime(day.year, day.month, day.day, 12, tzinfo=zone) + timedelta(days=1)
     (yesterday,) = parse("yesterday", now=later)
     (before,) = parse("the day before yesterday", now=later)
@@ -372,7 +390,9 @@ def test_the_hour_that_comes_twice_is_told_apart() -> None:
         (datetime(2026, 11, 20), "november to january", "2026-11-01/2027-01-31"),
     ],
 )
-def test_it_holds_at_the_edges_of_years_and_of_february(now: datetime, text: str, same: str) -> None:
+def test_it_holds_at_the_edges_of_years_and_of_february(
+    now: datetime, text: str, same: str
+) -> None:
     now = now.replace(tzinfo=BERLIN)
     assert parse(text, now=now) == parse(same, now=now)
 
@@ -396,18 +416,28 @@ def test_dates_and_datetimes_alone_are_their_whole_day() -> None:
 
 def test_a_pair_is_exact_but_includes_the_day_it_stops_with() -> None:
     now = LAST_MINUTE.replace(tzinfo=BERLIN)
-    start, stop = datetime(2026, 1, 1, 10, tzinfo=NEW_YORK), datetime(2026, 1, 1, 12, tzinfo=NEW_YORK)
+    start, stop = (
+        datetime(2026, 1, 1, 10, tzinfo=NEW_YORK),
+        datetime(2026, 1, 1, 12, tzinfo=NEW_YORK),
+    )
     assert parse((start, stop), now=now) == (Window(start=start, stop=stop),)
     assert parse(Window(start=start, stop=stop), now=now) == (Window(start=start, stop=stop),)
     assert parse((start, None), now=now) == (Window(start=start, stop=None),)
-    assert parse((date(2026, 1, 1), date(2026, 1, 15)), now=now) == parse("2026-01-01/2026-01-15", now=now)
+    assert parse((date(2026, 1, 1), date(2026, 1, 15)), now=now) == parse(
+        "2026-01-01/2026-01-15", now=now
+    )
     assert parse((None, date(2026, 1, 15)), now=now) == parse("until 2026-01-15", now=now)
 
 
 def test_several_windows_are_united() -> None:
     now = LAST_MINUTE.replace(tzinfo=BERLIN)
-    assert parse(["yesterday", "last week"], now=now) == (*parse("last week", now=now), *parse("yesterday", now=now))
-    assert parse(["yesterday", date(2026, 11, 18), "since monday"], now=now) == parse("since monday", now=now)
+    assert parse(["yesterday", "last week"], now=now) == (
+        *parse("last week", now=now),
+        *parse("yesterday", now=now),
+    )
+    assert parse(["yesterday", date(2026, 11, 18), "since monday"], now=now) == parse(
+        "since monday", now=now
+    )
     assert parse(["before 2020", "after 2022"], now=now) == (
         *parse("before 2020", now=now),
         *parse("after 2022", now=now),
@@ -448,7 +478,11 @@ def test_a_week_begins_on_monday_or_sunday_only() -> None:
 
 
 QUESTIONS = [
-    ("what did we decide last week about the database?", "last week", "what did we decide about the database?"),
+    (
+        "what did we decide last week about the database?",
+        "last week",
+        "what did we decide about the database?",
+    ),
     ("What did Caroline do in May 2023?", "in May 2023", "What did Caroline do?"),
     ("Where were we in may?", "in may", "Where were we?"),
     ("what happened in 2023?", "in 2023", "what happened?"),
@@ -476,7 +510,9 @@ QUESTIONS = [
 ]
 
 
-@pytest.mark.parametrize(("question", "expression", "rest"), QUESTIONS, ids=[row[0] for row in QUESTIONS])
+@pytest.mark.parametrize(
+    ("question", "expression", "rest"), QUESTIONS, ids=[row[0] for row in QUESTIONS]
+)
 def test_a_time_is_taken_out_of_a_question(question: str, expression: str, rest: str) -> None:
     now = LAST_MINUTE.replace(tzinfo=BERLIN)
     assert extract(question, now=now) == (rest, parse(expression, now=now), expression)
@@ -521,7 +557,11 @@ def test_the_words_of_the_guard_are_those_of_the_grammar() -> None:
     paths = Path(next(iter(timeframes.__path__))).glob("*.py")
     for path in (each for each in paths if each.name != "validity.py"):
         for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "take":
+            if (
+                isinstance(node, ast.Call)
+                and isinstance(node.func, ast.Attribute)
+                and node.func.attr == "take"
+            ):
                 texts = [each.value for each in node.args if isinstance(each, ast.Constant)]
                 taken |= {word for text in texts for word in text.split()}
     assert len(taken) > 40
@@ -563,7 +603,9 @@ MOMENTS = st.datetimes(
 @example(text="mid " * 50, now=AWARE, start="monday")
 @example(text="day before " * 18, now=AWARE, start="monday")
 @settings(max_examples=100, deadline=None)
-def test_any_text_is_windows_that_begin_before_they_end_or_is_refused(text: str, now: datetime, start: str) -> None:
+def test_any_text_is_windows_that_begin_before_they_end_or_is_refused(
+    text: str, now: datetime, start: str
+) -> None:
     try:
         windows = parse(text, now=now, week_start=start)  # type: ignore[arg-type]
     except InvalidInput:
@@ -578,7 +620,10 @@ def test_any_text_is_windows_that_begin_before_they_end_or_is_refused(text: str,
         assert before.stop < after.start
 
 
-@given(question=st.one_of(PHRASES, PHRASES.map(lambda text: f"what did we do {text} with Bob?")), now=MOMENTS)
+@given(
+    question=st.one_of(PHRASES, PHRASES.map(lambda text: f"what did we do {text} with Bob?")),
+    now=MOMENTS,
+)
 @settings(max_examples=100, deadline=None)
 def test_a_question_comes_apart_into_its_own_words(question: str, now: datetime) -> None:
     rest, windows, expression = extract(question, now=now)
@@ -592,19 +637,40 @@ def test_a_question_comes_apart_into_its_own_words(question: str, now: datetime)
 
 def question_words(*parts: str) -> list[str]:
     """The letters and digits of some texts, sorted: spaces and commas do not change them."""
-    return sorted(letter for part in parts for letter in part if not letter.isspace() and letter not in ",;:")
+    return sorted(
+        letter for part in parts for letter in part if not letter.isspace() and letter not in ",;:"
+    )
 
 
 FILLERS = st.lists(
     st.sampled_from(
-        ["what", "Bob", "is", "12", "the", "of", "may", "2", "9", ".", "week", "second", "h", "in", "end", "before"]
+        [
+            "what",
+            "Bob",
+            "is",
+            "12",
+            "the",
+            "of",
+            "may",
+            "2",
+            "9",
+            ".",
+            "week",
+            "second",
+            "h",
+            "in",
+            "end",
+            "before",
+        ]
     ),
     max_size=6,
 ).map(" ".join)
 
 
 @given(
-    parts=st.lists(st.one_of(PHRASES, st.sampled_from([text for text, *_ in TABLE]), FILLERS), max_size=4),
+    parts=st.lists(
+        st.one_of(PHRASES, st.sampled_from([text for text, *_ in TABLE]), FILLERS), max_size=4
+    ),
     now=MOMENTS,
 )
 @example(parts=["until now"], now=AWARE)
@@ -637,9 +703,13 @@ def test_the_last_so_many_are_exactly_that_long_where_clocks_do_not_change(
     now=MOMENTS,
 )
 @settings(max_examples=100, deadline=None)
-def test_so_long_ago_includes_the_moment_that_long_ago(count: int, unit: str, now: datetime) -> None:
+def test_so_long_ago_includes_the_moment_that_long_ago(
+    count: int, unit: str, now: datetime
+) -> None:
     (window,) = parse(f"{count} {unit}s ago", now=now)
-    (rolled,) = parse(f"last {count} {unit}s", now=now) if count else (Window(start=now, stop=None),)
+    (rolled,) = (
+        parse(f"last {count} {unit}s", now=now) if count else (Window(start=now, stop=None),)
+    )
     assert window.start is not None
     assert window.stop is not None
     assert rolled.start is not None
@@ -648,12 +718,16 @@ def test_so_long_ago_includes_the_moment_that_long_ago(count: int, unit: str, no
 
 @given(first=MOMENTS, second=MOMENTS, now=MOMENTS)
 @settings(max_examples=100, deadline=None)
-def test_iso_texts_mean_what_their_values_mean(first: datetime, second: datetime, now: datetime) -> None:
+def test_iso_texts_mean_what_their_values_mean(
+    first: datetime, second: datetime, now: datetime
+) -> None:
     start, stop = sorted((first, second), key=lambda moment: moment.astimezone(UTC))
     assert parse(start.isoformat(), now=now) == parse(start, now=now)
     assert parse(start.date().isoformat(), now=now) == parse(start.date(), now=now)
     if start.astimezone(UTC) < stop.astimezone(UTC):
-        assert parse(f"{start.isoformat()}/{stop.isoformat()}", now=now) == parse((start, stop), now=now)
+        assert parse(f"{start.isoformat()}/{stop.isoformat()}", now=now) == parse(
+            (start, stop), now=now
+        )
 
 
 @pytest.mark.parametrize("repeated", ["1st ", "Monday ", "may ", "12: ", "second week "])

@@ -75,7 +75,10 @@ SAYS_WHEN = [
     ("Remind me what the plumber said the day before yesterday.", "the day before yesterday"),
     ("Where was I on the evening of 3 November?", "on the evening of 3 November"),
     ("Who did I have lunch with a week ago?", "a week ago"),
-    ("Do you recall what we discussed at the beginning of the month?", "at the beginning of the month"),
+    (
+        "Do you recall what we discussed at the beginning of the month?",
+        "at the beginning of the month",
+    ),
     ("I can't find my keys. Where did I say I put them earlier today?", "earlier today"),
     ("Last summer we stayed somewhere nice, what was it called?", "Last summer"),
     ("What have you learned about me over the past three weeks?", "over the past three weeks"),
@@ -201,7 +204,9 @@ SAYS_SOMETHING_ELSE = [
 
 
 @pytest.mark.parametrize(("question", "words"), SAYS_WHEN, ids=[row[0] for row in SAYS_WHEN])
-def test_a_time_at_which_something_was_said_or_happened_limits_the_search(question: str, words: str) -> None:
+def test_a_time_at_which_something_was_said_or_happened_limits_the_search(
+    question: str, words: str
+) -> None:
     rest, windows, found = extract_filter(question, now=NOW)
     assert found == words
     assert all(window.start is None or window.start < NOW for window in windows)
@@ -247,9 +252,12 @@ def test_the_end_of_an_amount_that_is_not_read_limits_nothing(written: str) -> N
 
 
 @given(
-    groups=st.lists(st.from_regex("[0-9]{1,4}", fullmatch=True), min_size=1, max_size=5), sign=st.sampled_from(", '_")
+    groups=st.lists(st.from_regex("[0-9]{1,4}", fullmatch=True), min_size=1, max_size=5),
+    sign=st.sampled_from(", '_"),
 )
-def test_any_digits_and_signs_before_days_ago_are_read_right_or_not_at_all(groups: list[str], sign: str) -> None:
+def test_any_digits_and_signs_before_days_ago_are_read_right_or_not_at_all(
+    groups: list[str], sign: str
+) -> None:
     written = sign.join(groups)
     windows = extract_filter(f"What did I say {written} days ago?", now=NOW)[1]
     assert windows in ((), _days_ago("".join(groups)))

@@ -27,14 +27,24 @@ SPANS = [
     ("From tomorrow on the office is closed.", "From tomorrow on", "2026-11-26", None),
     ("I worked at Globex until 2019.", "until 2019", None, "2020-01-01"),
     ("For the next two weeks I am in Oslo.", "For the next two weeks", "2026-11-25", "2026-12-09"),
-    ("I am in Oslo for the rest of the week.", "for the rest of the week", "2026-11-25", "2026-11-30"),
+    (
+        "I am in Oslo for the rest of the week.",
+        "for the rest of the week",
+        "2026-11-25",
+        "2026-11-30",
+    ),
     (
         "The bridge is closed from 1 December 2026 until 15 January 2027.",
         "from 1 December 2026 until 15 January 2027",
         "2026-12-01",
         "2027-01-16",
     ),
-    ("Effective 1 January 2027 the price is 12 euros.", "Effective 1 January 2027", "2027-01-01", None),
+    (
+        "Effective 1 January 2027 the price is 12 euros.",
+        "Effective 1 January 2027",
+        "2027-01-01",
+        None,
+    ),
     ("The visa is valid through 30 June 2027.", "through 30 June 2027", None, "2027-07-01"),
     ("Until Friday I am out of office. Ask Tom instead.", "Until Friday", None, "2026-11-28"),
     ("Since yesterday the heating is off.", "Since yesterday", "2026-11-24", None),
@@ -46,8 +56,18 @@ SPANS = [
     ("My phone number is 555 as of today.", "as of today", "2026-11-25", None),
     ("He taught physics till 2015.", "till 2015", None, "2016-01-01"),
     ("I'm off sick until Monday.", "until Monday", None, "2026-12-01"),
-    ("I'll be in Berlin until the end of next month.", "until the end of next month", None, "2027-01-01"),
-    ("The discount runs through the end of the month.", "through the end of the month", None, "2026-12-01"),
+    (
+        "I'll be in Berlin until the end of next month.",
+        "until the end of next month",
+        None,
+        "2027-01-01",
+    ),
+    (
+        "The discount runs through the end of the month.",
+        "through the end of the month",
+        None,
+        "2026-12-01",
+    ),
     ("Ann is on parental leave until March 2027.", "until March 2027", None, "2027-04-01"),
     ("The password is valid until 1 July 2027.", "until 1 July 2027", None, "2027-07-02"),
     ("I have been a nurse since 2015.", "since 2015", "2015-01-01", None),
@@ -60,11 +80,21 @@ SPANS = [
     ("I worked nights until last week.", "until last week", None, "2026-11-23"),
     ("Since last year we have had two cars.", "Since last year", "2025-01-01", None),
     ("I was a vegetarian until now.", "until now", None, "2026-11-25"),
-    ("They are in Peru for the next three weeks.", "for the next three weeks", "2026-11-25", "2026-12-16"),
+    (
+        "They are in Peru for the next three weeks.",
+        "for the next three weeks",
+        "2026-11-25",
+        "2026-12-16",
+    ),
     ("The offer is valid until 12 May 2027.", "until 12 May 2027", None, "2027-05-13"),
     ("We are in Rome until Christmas next year.", "until Christmas next year", None, "2027-12-27"),
     ("I live in Graz until next May.", "until next May", None, "2027-06-01"),
-    ("She was in Paris from 3 May to 10 June 2026.", "from 3 May to 10 June 2026", "2026-05-03", "2026-06-11"),
+    (
+        "She was in Paris from 3 May to 10 June 2026.",
+        "from 3 May to 10 June 2026",
+        "2026-05-03",
+        "2026-06-11",
+    ),
     (
         "The bridge is closed from 1 December 2026 until 15 January.",
         "from 1 December 2026 until 15 January",
@@ -81,19 +111,39 @@ WITHOUT_A_YEAR = [
     ("As of June I work from home.", "As of June", "2027-06-01", None),
     ("The shop is closed till the end of March.", "till the end of March", None, "2027-04-01"),
     ("The offer is valid until 12 May.", "until 12 May", None, "2027-05-13"),
-    ("She was in Paris from 3 May to 10 June.", "from 3 May to 10 June", "2027-05-03", "2027-06-11"),
-    ("I have lived in Graz since the beginning of May.", "since the beginning of May", "2026-05-01", None),
+    (
+        "She was in Paris from 3 May to 10 June.",
+        "from 3 May to 10 June",
+        "2027-05-03",
+        "2027-06-11",
+    ),
+    (
+        "I have lived in Graz since the beginning of May.",
+        "since the beginning of May",
+        "2026-05-01",
+        None,
+    ),
     ("I lived in Graz until May.", "until May", None, "2027-06-01"),
     ("I live in Graz until May.", "until May", None, "2027-06-01"),
     ("We are in Rome until Christmas.", "until Christmas", None, "2026-12-26"),
     ("We are in Rome until Christmas Day.", "until Christmas Day", None, "2026-12-26"),
     ("We are in Rome until Boxing Day.", "until Boxing Day", None, "2026-12-27"),
     ("The heating is off until Easter.", "until Easter", None, "2027-03-29"),
-    ("I have been on leave since Monday until Christmas.", "since Monday until Christmas", "2026-11-23", "2026-12-26"),
+    (
+        "I have been on leave since Monday until Christmas.",
+        "since Monday until Christmas",
+        "2026-11-23",
+        "2026-12-26",
+    ),
     ("The road is closed up until 5 December.", "up until 5 December", None, "2026-12-06"),
     ("Beginning in March the rent is 900.", "Beginning in March", "2027-03-01", None),
     ("Tom has had a dog since January.", "since January", "2026-01-01", None),
-    ("We booked the flat from 25 July to 8 August.", "from 25 July to 8 August", "2027-07-25", "2027-08-09"),
+    (
+        "We booked the flat from 25 July to 8 August.",
+        "from 25 July to 8 August",
+        "2027-07-25",
+        "2027-08-09",
+    ),
     ("They extended the lease until May.", "until May", None, "2027-06-01"),
     ("We had booked the flat until May.", "until May", None, "2027-06-01"),
 ]
@@ -171,7 +221,9 @@ def day(moment: datetime | None) -> str | None:
 
 
 @pytest.mark.parametrize(("text", "words", "start", "stop"), SPANS)
-def test_a_span_is_read_from_a_statement(text: str, words: str, start: str | None, stop: str | None) -> None:
+def test_a_span_is_read_from_a_statement(
+    text: str, words: str, start: str | None, stop: str | None
+) -> None:
     found = find_validity(text, lambda: CALENDAR)
     assert found is not None
     assert (found.words, day(found.window.start), day(found.window.stop)) == (words, start, stop)
@@ -188,12 +240,19 @@ def test_the_words_of_a_span_alone_mean_the_same_to_valid(
 ) -> None:
     found, alone = find_validity(text, lambda: CALENDAR), read_validity(words, CALENDAR)
     assert found is not None
-    if found.window.stop is None or found.window.stop > NOW:  # of the past only the sentence says which one is meant
+    if (
+        found.window.stop is None or found.window.stop > NOW
+    ):  # of the past only the sentence says which one is meant
         assert alone == found.window
 
 
 def test_two_spans_or_many_sentences_say_nothing_of_the_whole() -> None:
-    assert find_validity("I lived in Rome until 2019. I have lived in Oslo since 2019.", lambda: CALENDAR) is None
+    assert (
+        find_validity(
+            "I lived in Rome until 2019. I have lived in Oslo since 2019.", lambda: CALENDAR
+        )
+        is None
+    )
     assert find_validity("Hi. So. Well. I am away until Friday.", lambda: CALENDAR) is None
     assert find_validity("I am away until Friday. " + "x" * 600, lambda: CALENDAR) is None
 
@@ -226,7 +285,9 @@ TIMES = st.sampled_from(
         "summer",
     ]
 )
-SUBJECTS = st.sampled_from(["I am on leave", "The shop is closed", "We rent the flat", "Ann works at Acme"])
+SUBJECTS = st.sampled_from(
+    ["I am on leave", "The shop is closed", "We rent the flat", "Ann works at Acme"]
+)
 MOMENTS = st.datetimes(datetime(1970, 1, 2), datetime(2200, 1, 1), timezones=st.just(UTC))
 
 
@@ -235,13 +296,19 @@ def test_what_is_true_until_a_time_without_a_year_has_not_ended_when_it_is_said(
     subject: str, time: str, now: datetime
 ) -> None:
     found = find_validity(f"{subject} until {time}.", lambda: Calendar(now=now, zone=UTC))
-    if found is not None and found.window.stop is not None and not any(letter.isdigit() for letter in time):
+    if (
+        found is not None
+        and found.window.stop is not None
+        and not any(letter.isdigit() for letter in time)
+    ):
         assert found.window.start is None
         assert found.window.stop > now
 
 
 @given(SUBJECTS, TIMES, MOMENTS)
-def test_what_is_true_since_a_time_began_before_it_is_said(subject: str, time: str, now: datetime) -> None:
+def test_what_is_true_since_a_time_began_before_it_is_said(
+    subject: str, time: str, now: datetime
+) -> None:
     found = find_validity(f"{subject} since {time}.", lambda: Calendar(now=now, zone=UTC))
     if found is not None:
         assert found.window.start is not None
@@ -290,7 +357,9 @@ WORDS = st.sampled_from(
 
 
 @given(st.lists(WORDS, max_size=14).map(" ".join) | st.text(max_size=120), MOMENTS)
-def test_whatever_is_said_a_span_is_in_order_and_its_words_are_in_the_text(text: str, now: datetime) -> None:
+def test_whatever_is_said_a_span_is_in_order_and_its_words_are_in_the_text(
+    text: str, now: datetime
+) -> None:
     found = find_validity(text, lambda: Calendar(now=now, zone=UTC))
     if found is None:
         return

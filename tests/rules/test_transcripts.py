@@ -49,7 +49,8 @@ def drafts_or_message(text: str | bytes, *, format: str = "auto") -> Transcript 
 
 
 @pytest.mark.parametrize(
-    ("name", "format"), zip(ALL, ("jsonl", "langchain", "langchain", "chatgpt", "text"), strict=True)
+    ("name", "format"),
+    zip(ALL, ("jsonl", "langchain", "langchain", "chatgpt", "text"), strict=True),
 )
 def test_the_format_is_found_out_and_naming_it_changes_nothing(name: str, format: str) -> None:
     assert fixture(name).format == format
@@ -82,13 +83,29 @@ def test_a_file_that_has_grown_keeps_the_ids_of_what_it_had() -> None:
 
 @pytest.mark.parametrize("field", ["session", "role", "name", "content", "at"])
 def test_turns_that_differ_in_one_field_have_different_ids(field: str) -> None:
-    turn = {"session": "s", "role": "user", "name": "Ines", "content": "ok", "at": "2026-04-06T08:15:00Z"}
-    other = {"session": "t", "role": "assistant", "name": "Jonas", "content": "no", "at": "2026-04-06T08:16:00Z"}
+    turn = {
+        "session": "s",
+        "role": "user",
+        "name": "Ines",
+        "content": "ok",
+        "at": "2026-04-06T08:15:00Z",
+    }
+    other = {
+        "session": "t",
+        "role": "assistant",
+        "name": "Jonas",
+        "content": "no",
+        "at": "2026-04-06T08:16:00Z",
+    }
     assert read(lines(turn))[0].id != read(lines({**turn, field: other[field]}))[0].id
 
 
 def test_a_file_in_utf_16_is_read_like_one_in_utf_8() -> None:
-    for text in ("Ines: hi", json.dumps({"content": "grün"}), (FIXTURES / "conversations.json").read_text()):
+    for text in (
+        "Ines: hi",
+        json.dumps({"content": "grün"}),
+        (FIXTURES / "conversations.json").read_text(),
+    ):
         assert list(read(text.encode("utf-16"))) == list(read(text))
     export = (FIXTURES / "claude.json").read_text()
     _, found = iter_list(io.BytesIO(export.encode("utf-16")).read, name="transcript")
@@ -97,7 +114,12 @@ def test_a_file_in_utf_16_is_read_like_one_in_utf_8() -> None:
 
 def test_text_and_bytes_with_or_without_a_byte_order_mark_read_alike() -> None:
     text = lines({"content": "Grüße"})
-    assert read(text) == read(text.encode()) == read(b"\xef\xbb\xbf" + text.encode()) == read("\ufeff" + text)
+    assert (
+        read(text)
+        == read(text.encode())
+        == read(b"\xef\xbb\xbf" + text.encode())
+        == read("\ufeff" + text)
+    )
 
 
 @pytest.mark.parametrize("text", ["", " \n\n", "[]"])
@@ -163,7 +185,10 @@ BROKEN = {
     '{"content": "x", "metadata": 3}': ("'metadata' to be an object; 3 came",),
     '{"content": "x", "at": "yesterday"}': ("ISO 8601 with an offset", "'yesterday' came"),
     '{"content": "x", "at": 1767548520}': ("ISO 8601 with an offset", "1767548520 came"),
-    '{"content": "x", "at": "2026-03-01T09:30:00"}': ("expected `at` with an offset", "Add Z if it is UTC"),
+    '{"content": "x", "at": "2026-03-01T09:30:00"}': (
+        "expected `at` with an offset",
+        "Add Z if it is UTC",
+    ),
     '{"content": "x", "weight": NaN}': ("NaN is no number",),
     '{"content": "x", "weight": 1e999}': ("1e999 is no number",),
 }
@@ -186,11 +211,17 @@ def test_bytes_that_are_not_utf8_are_named_with_their_line() -> None:
 @pytest.mark.parametrize("depth", [600, 100_000])
 def test_json_nested_beyond_measure_is_read_or_refused_in_words(depth: int) -> None:
     outcome = drafts_or_message('{"content": "x", "extra": ' + "[" * depth + "]" * depth + "}")
-    assert len(outcome) == 1 if isinstance(outcome, Transcript) else "transcript, line 1: expected" in outcome
+    assert (
+        len(outcome) == 1
+        if isinstance(outcome, Transcript)
+        else "transcript, line 1: expected" in outcome
+    )
 
 
 def test_what_postgresql_cannot_hold_is_replaced_in_the_text_and_exact_in_the_payload() -> None:
-    (draft,) = read(r'{"content": "nul \u0000 and half \ud83d a pair", "name": "A\u0000", "x": ["\u0000"]}')
+    (draft,) = read(
+        r'{"content": "nul \u0000 and half \ud83d a pair", "name": "A\u0000", "x": ["\u0000"]}'
+    )
     assert draft.content == "nul \ufffd and half \ufffd a pair"
     assert draft.payload is not None
     assert draft.payload.decode("utf-8", "surrogatepass") == "nul \x00 and half \ud83d a pair"
@@ -215,12 +246,18 @@ said = st.builds(
     role=st.sampled_from(["user", "assistant", "system", "tool", None]),
     name=st.none() | texts,
     at=st.none() | times,
-    metadata=st.none() | st.dictionaries(texts.map("x-{}".format), st.integers() | texts | st.none(), min_size=1),
+    metadata=st.none()
+    | st.dictionaries(texts.map("x-{}".format), st.integers() | texts | st.none(), min_size=1),
 )
 
 
 def as_record(draft: Draft) -> dict[str, Any]:
-    fields = {"session": draft.session, "role": draft.role, "name": draft.name, "content": draft.content}
+    fields = {
+        "session": draft.session,
+        "role": draft.role,
+        "name": draft.name,
+        "content": draft.content,
+    }
     return {**fields, "at": draft.at and draft.at.isoformat(), **(draft.metadata or {})}
 
 
@@ -235,7 +272,9 @@ def test_json_lines_come_back_as_they_were_written(drafts: list[Draft], ascii: b
 @given(st.lists(said, max_size=6))
 def test_reading_line_by_line_gives_the_same_drafts(drafts: list[Draft]) -> None:
     written = "".join(json.dumps(as_record(draft)) + "\n" for draft in drafts).encode()
-    assert list(iter_read(written.splitlines(keepends=True), name="x")) == list(read(written, name="x", format="jsonl"))
+    assert list(iter_read(written.splitlines(keepends=True), name="x")) == list(
+        read(written, name="x", format="jsonl")
+    )
 
 
 @given(st.text() | st.binary(), st.sampled_from(FORMATS))
@@ -244,12 +283,36 @@ def test_anything_at_all_is_read_or_refused_in_words(text: str | bytes, format: 
     assert isinstance(outcome, Transcript) or "expected" in outcome
 
 
-MESSAGE_WORDS = ["content", "type", "data", "lc", "kwargs", "id", "role", "name", "at", "text", "metadata", "session"]
-EXPORT_WORDS = ["message", "author", "parts", "mapping", "parent", "current_node", "children", "create_time", "title"]
+MESSAGE_WORDS = [
+    "content",
+    "type",
+    "data",
+    "lc",
+    "kwargs",
+    "id",
+    "role",
+    "name",
+    "at",
+    "text",
+    "metadata",
+    "session",
+]
+EXPORT_WORDS = [
+    "message",
+    "author",
+    "parts",
+    "mapping",
+    "parent",
+    "current_node",
+    "children",
+    "create_time",
+    "title",
+]
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),
     lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(MESSAGE_WORDS + EXPORT_WORDS), inner, max_size=6)
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(MESSAGE_WORDS + EXPORT_WORDS), inner, max_size=6)
     ),
     max_leaves=25,
 )
@@ -284,7 +347,10 @@ def test_a_langchain_dump_keeps_roles_names_ids_and_what_else_the_messages_held(
     assert {draft.session for draft in transcript} == {"messages_to_dict.json"}
     assert (transcript[1].name, transcript[1].id) == ("Ines", "m-1")
     assert transcript[2].metadata == {"tool_call_id": "c-1", "status": "success"}
-    assert (transcript[3].content, transcript[3].metadata) == ("Bed four, last August.", {"parts_without_text": 1})
+    assert (transcript[3].content, transcript[3].metadata) == (
+        "Bed four, last August.",
+        {"parts_without_text": 1},
+    )
     assert transcript[4].name == "beekeeper"
     assert transcript.reasons == {"no text in it": 1, "a removal of another message": 1}
 
@@ -303,7 +369,9 @@ def test_both_forms_that_langchain_writes_itself_give_the_same_drafts() -> None:
     chat = [
         messages.SystemMessage("Be brief."),
         messages.HumanMessage("Is it frost tonight?", name="Ines"),
-        messages.AIMessage([{"type": "text", "text": "Yes, "}, {"type": "text", "text": "minus two."}]),
+        messages.AIMessage(
+            [{"type": "text", "text": "Yes, "}, {"type": "text", "text": "minus two."}]
+        ),
         messages.ToolMessage("-2", tool_call_id="c"),
         messages.AIMessageChunk("Cover the beans."),
     ]
@@ -317,8 +385,12 @@ def test_a_broken_message_is_named_by_session_and_number() -> None:
     good = {"type": "human", "data": {"content": "hi"}}
     message = refusal(json.dumps({"s1": [good], "s2": [good, {"type": "human", "data": {}}]}))
     assert "chat.jsonl, session 's2', message 2: expected" in message
-    assert "s3': expected a list of messages; 5 came" in refusal(json.dumps({"s3": 5}), format="langchain")
-    assert "message 1: expected {'type'" in refusal(json.dumps({"lc": 1, "type": "not_implemented", "id": []}))
+    assert "s3': expected a list of messages; 5 came" in refusal(
+        json.dumps({"s3": 5}), format="langchain"
+    )
+    assert "message 1: expected {'type'" in refusal(
+        json.dumps({"lc": 1, "type": "not_implemented", "id": []})
+    )
     number = json.dumps([{"type": "ai", "data": {"content": 5}}])
     assert "message 1: expected content as text or a list of blocks; 5 came" in refusal(number)
 
@@ -356,18 +428,29 @@ def test_an_export_keeps_titles_models_and_times_in_utc() -> None:
 def test_hidden_messages_of_an_export_are_counted_and_not_read() -> None:
     hidden = {"is_visually_hidden_from_conversation": True}
     message = {"author": {"role": "user"}, "content": {"parts": ["my profile"]}, "metadata": hidden}
-    transcript = read(json.dumps([{"mapping": {"a": {"message": message, "parent": None}}, "current_node": "a"}]))
+    transcript = read(
+        json.dumps([{"mapping": {"a": {"message": message, "parent": None}}, "current_node": "a"}])
+    )
     assert (len(transcript), transcript.reasons) == (0, {"hidden from the conversation": 1})
 
 
 @pytest.mark.parametrize(
     ("conversation", "words"),
     [
-        ({"mapping": {"a": {"parent": "b"}, "b": {"parent": "a"}}, "current_node": "a"}, "'a' leads back to itself"),
+        (
+            {"mapping": {"a": {"parent": "b"}, "b": {"parent": "a"}}, "current_node": "a"},
+            "'a' leads back to itself",
+        ),
         ({"mapping": {"a": {"parent": "z"}}, "current_node": "a"}, "node 'z' is not there"),
         ({"mapping": 5}, 'expected an object with "mapping"'),
-        ({"mapping": {"a": {"message": "hi"}}, "current_node": "a"}, "node 'a': expected 'message' to be an object"),
-        ({"mapping": {}, "create_time": "noon"}, "seconds since 1970, such as 1767548520.5; 'noon' came"),
+        (
+            {"mapping": {"a": {"message": "hi"}}, "current_node": "a"},
+            "node 'a': expected 'message' to be an object",
+        ),
+        (
+            {"mapping": {}, "create_time": "noon"},
+            "seconds since 1970, such as 1767548520.5; 'noon' came",
+        ),
         ({"mapping": {}, "create_time": 1e300}, "seconds since 1970"),
     ],
 )
@@ -386,7 +469,9 @@ def test_a_conversation_that_is_not_understood_is_left_out_with_its_place_and_th
 def test_a_newer_export_in_another_order_and_under_another_name_gives_the_same_ids() -> None:
     export = json.loads((FIXTURES / "conversations.json").read_text())
     older = {(draft.session, draft.id) for draft in read(json.dumps(export), name="old.json")}
-    assert {(draft.session, draft.id) for draft in read(json.dumps(export[::-1]), name="new.json")} == older
+    assert {
+        (draft.session, draft.id) for draft in read(json.dumps(export[::-1]), name="new.json")
+    } == older
 
 
 # --- Claude ----------------------------------------------------------------------------------------------------------
@@ -401,7 +486,9 @@ def test_a_claude_export_keeps_titles_times_and_the_text_of_attachments() -> Non
         ("m3", "user", "Here is my list."),
         ("old-1", "user", "Good morning"),
     ]
-    assert transcript[2].attached == [Attachment(text="Boskoop: 12 kg\nElstar: 3 kg", name="list.txt")]
+    assert transcript[2].attached == [
+        Attachment(text="Boskoop: 12 kg\nElstar: 3 kg", name="list.txt")
+    ]
     assert transcript[2].metadata == {"title": "Apples", "parts_without_text": 1}
     assert transcript[0].at == datetime(2026, 1, 4, 10, 0, 1, 500_000, tzinfo=UTC)
     assert transcript[3].session == "conv-2"
@@ -435,7 +522,12 @@ def test_a_codex_session_gives_what_was_said_with_its_place_and_model() -> None:
 
 
 def test_a_codex_session_of_an_older_version_is_read_too() -> None:
-    meta = {"id": "s1", "timestamp": "2025-07-01T08:00:00.000Z", "instructions": None, "git": {"branch": "dev"}}
+    meta = {
+        "id": "s1",
+        "timestamp": "2025-07-01T08:00:00.000Z",
+        "instructions": None,
+        "git": {"branch": "dev"},
+    }
     said = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Hello"}]}
     transcript = read(lines(meta, {"record_type": "state"}, said), name="rollout.jsonl")
     assert [(draft.session, draft.content, draft.metadata) for draft in transcript] == [
@@ -449,7 +541,11 @@ def test_a_codex_session_of_an_older_version_is_read_too() -> None:
 def chat_store(*texts: str) -> str:
     """A chat store as LlamaIndex persists it."""
     messages = [
-        {"role": "user", "additional_kwargs": {"page": 3}, "blocks": [{"block_type": "text", "text": text}]}
+        {
+            "role": "user",
+            "additional_kwargs": {"page": 3},
+            "blocks": [{"block_type": "text", "text": text}],
+        }
         for text in texts
     ]
     return json.dumps({"store": {"ann": messages}, "class_name": "SimpleChatStore"})
@@ -473,7 +569,11 @@ def test_a_chat_store_whose_oldest_messages_were_deleted_keeps_the_ids_of_the_ot
 
 def test_chat_messages_one_a_line_are_read_with_their_blocks() -> None:
     image = {"block_type": "image", "url": "https://example.org/a.png"}
-    text = [{"block_type": "text", "text": "Look"}, image, {"block_type": "text", "text": "at this"}]
+    text = [
+        {"block_type": "text", "text": "Look"},
+        image,
+        {"block_type": "text", "text": "at this"},
+    ]
     said = {"role": "user", "additional_kwargs": {}, "blocks": text}
     call = {"role": "assistant", "additional_kwargs": {"tool_calls": [{"id": "1"}]}, "blocks": []}
     transcript = read(lines(said, call, said | {"role": "chatbot"}), name="chat.jsonl")
@@ -488,7 +588,9 @@ def test_chat_messages_one_a_line_are_read_with_their_blocks() -> None:
 
 
 @given(st.lists(json_values, max_size=8), st.integers(1, 40))
-def test_a_list_read_in_parts_of_any_size_has_the_items_that_it_has(values: list[Any], size: int) -> None:
+def test_a_list_read_in_parts_of_any_size_has_the_items_that_it_has(
+    values: list[Any], size: int
+) -> None:
     written = json.dumps(values, ensure_ascii=False).encode()
     parts = io.BytesIO(written)
     assert list(items(lambda _: parts.read(size), "x", scan=json.JSONDecoder())) == values
@@ -498,7 +600,9 @@ def test_a_list_read_in_parts_of_any_size_has_the_items_that_it_has(values: list
 def test_item_by_item_an_export_gives_the_same_drafts(name: str) -> None:
     content = (FIXTURES / name).read_bytes()
     skipped: list[str] = []
-    known, found = iter_list(io.BytesIO(content).read, name=name, skip=lambda each: skipped.append(each.reason))
+    known, found = iter_list(
+        io.BytesIO(content).read, name=name, skip=lambda each: skipped.append(each.reason)
+    )
     whole = fixture(name)
     assert (known, tuple(found)) == (whole.format, whole.drafts)
     assert Counter(skipped) == whole.reasons
@@ -508,7 +612,10 @@ def test_item_by_item_an_export_gives_the_same_drafts(name: str) -> None:
     ("text", "words"),
     [
         ('[{"mapping": {}}, {"mapping": {}', "item 2: expected JSON; it ends too early"),
-        ('[{"mapping": {}} {"mapping": {}}]', "expected a comma or the end of the list after item 1; '{' came"),
+        (
+            '[{"mapping": {}} {"mapping": {}}]',
+            "expected a comma or the end of the list after item 1; '{' came",
+        ),
         (
             '[{"mapping": {}}, {"mapping": nonsense, "more": "and more text than can be the end"}]',
             "item 2: expected JSON; Expect",
@@ -540,7 +647,9 @@ def test_a_broken_list_is_refused_with_the_item(text: str, words: str) -> None:
         (b"[{}]", "a JSON list, whose first item is an object without fields"),
     ],
 )
-def test_a_foreign_file_is_refused_with_what_it_looks_like_and_what_is_understood(content: bytes, words: str) -> None:
+def test_a_foreign_file_is_refused_with_what_it_looks_like_and_what_is_understood(
+    content: bytes, words: str
+) -> None:
     message = refusal(content)
     assert words in message
     assert "ChatGPT and Claude" in message
@@ -579,7 +688,9 @@ def test_a_column_is_named_for_a_field_of_the_table_or_by_the_name_that_json_has
     }  # fmt: skip
     with pytest.raises(InvalidInput, match="text or content, which are one field"):
         tables.columns_of(listed, {"text": "Body", "content": "Who"}, name="x.csv", zone=None)
-    with pytest.raises(InvalidInput, match="or by the names of JSON content, name, at; got 'words'"):
+    with pytest.raises(
+        InvalidInput, match="or by the names of JSON content, name, at; got 'words'"
+    ):
         tables.columns_of(listed, {"words": "Body"}, name="x.csv", zone=None)
 
 
@@ -590,7 +701,9 @@ def test_a_column_is_named_for_a_field_of_the_table_or_by_the_name_that_json_has
         {"role": "user", "blocks": [{"block_type": "document", "data": "VGhlIGhhbGwgaXMgZnJlZS4=", "title": "a.txt"}]},
     ],
 )  # fmt: skip
-def test_a_message_that_is_only_a_file_is_named_by_it_and_has_it_attached(message: dict[str, Any]) -> None:
+def test_a_message_that_is_only_a_file_is_named_by_it_and_has_it_attached(
+    message: dict[str, Any],
+) -> None:
     [draft] = read(json.dumps([message]))
     assert (draft.content, draft.payload, draft.metadata) == ("[a.txt]", None, None)
     assert draft.attached == [Attachment(text="The hall is free.", name="a.txt")]

@@ -6,7 +6,15 @@ import time
 
 import pytest
 
-from htm_core.files.vault import Notes, links_of_properties, note_links, note_tags, plain, read_link, tags_of_the_note
+from htm_core.files.vault import (
+    Notes,
+    links_of_properties,
+    note_links,
+    note_tags,
+    plain,
+    read_link,
+    tags_of_the_note,
+)
 
 
 @pytest.mark.parametrize(
@@ -26,7 +34,10 @@ def test_tags_are_those_that_obsidian_sees(text: str, tags: list[str]) -> None:
 @pytest.mark.parametrize(
     ("text", "links"),
     [
-        ("[[Rome]] [[Rome|the city]] ![[Rome#Food]] [[trips/Rome.md]]", ["Rome", "Rome#Food", "trips/Rome"]),
+        (
+            "[[Rome]] [[Rome|the city]] ![[Rome#Food]] [[trips/Rome.md]]",
+            ["Rome", "Rome#Food", "trips/Rome"],
+        ),
         (
             '[a](Other%20Note.md#Part) [b](<My note.md> "title") [c](https://x.org/a.md) [d](a.pdf)',
             ["Other Note#Part", "My note"],
@@ -54,7 +65,9 @@ def test_links_in_properties_are_found_at_any_depth() -> None:
 
 
 def test_a_name_means_the_note_at_the_top_then_beside_then_the_nearest() -> None:
-    notes = Notes(["Rome.md", "trips/Rome.md", "trips/far/Oslo.md", "b/Note.md", "a/b/Note.md", "a/x.md"])
+    notes = Notes(
+        ["Rome.md", "trips/Rome.md", "trips/far/Oslo.md", "b/Note.md", "a/b/Note.md", "a/x.md"]
+    )
     assert notes.find("rome", frm="trips/far/Oslo.md") == "Rome.md"
     assert notes.find("trips/Rome", frm="a/x.md") == "trips/Rome.md"
     assert notes.find("OSLO", frm="a/x.md") == "trips/far/Oslo.md"
@@ -65,7 +78,24 @@ def test_a_name_means_the_note_at_the_top_then_beside_then_the_nearest() -> None
 
 
 @pytest.mark.parametrize(
-    "part", ["`", "` ", "``a`", "[[", "[[a|", "[[a\\", "](a", "](<", "](a ", "%%", "<!--", "#", "#a", "[[#", "%"]
+    "part",
+    [
+        "`",
+        "` ",
+        "``a`",
+        "[[",
+        "[[a|",
+        "[[a\\",
+        "](a",
+        "](<",
+        "](a ",
+        "%%",
+        "<!--",
+        "#",
+        "#a",
+        "[[#",
+        "%",
+    ],
 )
 def test_no_text_takes_the_square_of_its_length(part: str) -> None:
     begun = time.process_time()

@@ -19,7 +19,9 @@ HOUR, DAY = 3600.0, 86_400.0
 NOW = 100 * DAY
 
 
-def item(id: str, tokens: int = 10, *, importance: float = 1.0, age: float = 0.0, count: int = 0) -> Item:
+def item(
+    id: str, tokens: int = 10, *, importance: float = 1.0, age: float = 0.0, count: int = 0
+) -> Item:
     """An item that was added and last accessed `age` seconds ago."""
     return Item(
         id=id,
@@ -73,7 +75,10 @@ def test_what_was_short_by_3500_lets_two_go_and_stops() -> None:
         item("debug_log", 1_500, importance=2, age=2 * DAY),
         budget=7_100,
     )
-    assert gone(memory.add(item("new", 4_000, importance=7), now=NOW)) == ["random_note", "debug_log"]
+    assert gone(memory.add(item("new", 4_000, importance=7), now=NOW)) == [
+        "random_note",
+        "debug_log",
+    ]
     assert memory.tokens == 7_100
 
 
@@ -97,7 +102,11 @@ def test_an_important_memory_of_90_days_ago_outlives_many_recent_unimportant_one
 
 def test_the_hot_memory_stays_and_the_cold_one_leaves_under_lfu_lru() -> None:
     """The original HTM evicted "hot" here, since it sorted by the negated score."""
-    hot, mid, cold = item("hot", count=100), item("mid", count=5, age=HOUR), item("cold", age=5 * DAY)
+    hot, mid, cold = (
+        item("hot", count=100),
+        item("mid", count=5, age=HOUR),
+        item("cold", age=5 * DAY),
+    )
     memory = filled(hot, mid, cold, policy="lfu_lru")
     assert gone(memory.add(item("new"), now=NOW)) == ["cold"]
     assert gone(memory.add(item("newer"), now=NOW)) == ["new"]
@@ -125,12 +134,16 @@ def test_time_never_runs_backwards_for_an_item() -> None:
 def test_an_eviction_leaves_a_receipt() -> None:
     memory = filled(item("a", 30, importance=3))
     (receipt,) = memory.add(item("b", 5), now=NOW + 7)
-    assert receipt == Eviction(item=item("a", 30, importance=3), policy="importance", score=3.0, at=NOW + 7)
+    assert receipt == Eviction(
+        item=item("a", 30, importance=3), policy="importance", score=3.0, at=NOW + 7
+    )
 
 
 def test_a_later_item_of_a_plan_may_push_out_an_earlier_one_and_leaves_its_receipt() -> None:
     memory = WorkingMemory(budget=20)
-    plan = memory.plan([item("a", importance=1), item("b", importance=2), item("c", importance=3)], now=NOW)
+    plan = memory.plan(
+        [item("a", importance=1), item("b", importance=2), item("c", importance=3)], now=NOW
+    )
     assert ids(plan.admitted) == ["b", "c"]
     assert gone(memory.apply(plan, now=NOW)) == ["a"]
     assert ids(memory.items) == ["b", "c"]
@@ -154,7 +167,10 @@ MANY = st.lists(
 def test_a_plan_of_many_does_what_adding_them_one_by_one_does(
     policy: Any, before: list[Item], items: list[Item]
 ) -> None:
-    together, singly = WorkingMemory(budget=24, policy=policy), WorkingMemory(budget=24, policy=policy)
+    together, singly = (
+        WorkingMemory(budget=24, policy=policy),
+        WorkingMemory(budget=24, policy=policy),
+    )
     for memory in (together, singly):
         memory.load(before, now=NOW)
     went = together.apply(together.plan(items, now=NOW), now=NOW)
@@ -198,7 +214,9 @@ def test_an_item_of_exactly_the_budget_is_held_alone() -> None:
 
 @pytest.mark.parametrize("budget", [0, -1, math.nan, math.inf, 1.5, "9", None, True])
 def test_a_budget_that_is_no_number_of_tokens_is_refused(budget: Any) -> None:
-    with pytest.raises(InvalidInput, match=r"budget must be a whole number of tokens, 1 or more; got .*\. Pass"):
+    with pytest.raises(
+        InvalidInput, match=r"budget must be a whole number of tokens, 1 or more; got .*\. Pass"
+    ):
         WorkingMemory(budget=budget)
 
 
@@ -241,7 +259,10 @@ def test_a_policy_that_fails_midway_holds_nothing_new_and_leaves_everything_as_i
         memory.add(item(id), now=NOW)
     assert memory.add(item("d"), now=NOW) == ()
     assert "policy moody failed" in caplog.text
-    assert [each.reason for each in memory.plan([item("d"), item("e")], now=NOW).refused] == ["policy", "policy"]
+    assert [each.reason for each in memory.plan([item("d"), item("e")], now=NOW).refused] == [
+        "policy",
+        "policy",
+    ]
     assert (ids(memory.items), memory.tokens, memory.reserved) == (["a", "b", "c"], 30, 0)
     assert memory.remove("c")
     assert memory.add(item("d"), now=NOW) == ()
@@ -260,7 +281,9 @@ def test_a_policy_may_read_the_memory_that_asks_it() -> None:
 # Adding again, updating, removing
 
 
-def test_adding_what_is_held_counts_its_tokens_once_and_keeps_its_arrival_and_access_count() -> None:
+def test_adding_what_is_held_counts_its_tokens_once_and_keeps_its_arrival_and_access_count() -> (
+    None
+):
     memory = filled(item("a", 10, age=9))
     memory.touch(["a"], now=NOW)
     memory.add(item("a", 10, importance=4), now=NOW)
@@ -275,7 +298,9 @@ def test_a_new_importance_is_ranked_at_once() -> None:
 
 
 def test_an_item_that_grew_makes_room_for_itself_and_one_that_outgrew_the_budget_leaves() -> None:
-    memory = filled(item("a", 10, importance=5), item("b", 10, importance=1), item("c", 10, importance=2))
+    memory = filled(
+        item("a", 10, importance=5), item("b", 10, importance=1), item("c", 10, importance=2)
+    )
     assert gone(memory.update(item("a", 15, importance=5))) == ["b"]
     assert memory.tokens == 25
     assert gone(memory.update(item("a", 31, importance=5))) == ["a"]

@@ -150,7 +150,10 @@ class Naive:
 def carried(known: Item, item: Item, *, same_size: bool) -> Item:
     if same_size:
         item = replace(item, tokens=known.tokens, content=known.content)
-    count, accessed = max(known.access_count, item.access_count), max(known.accessed_at, item.accessed_at)
+    count, accessed = (
+        max(known.access_count, item.access_count),
+        max(known.accessed_at, item.accessed_at),
+    )
     return replace(item, added_at=known.added_at, access_count=count, accessed_at=accessed)
 
 
@@ -177,7 +180,10 @@ class BesideTheModel(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.memory, self.model = WorkingMemory(budget=BUDGET, policy=self.policy), Naive(self.policy)
+        self.memory, self.model = (
+            WorkingMemory(budget=BUDGET, policy=self.policy),
+            Naive(self.policy),
+        )
 
     @initialize(items=st.lists(ITEMS, max_size=8, unique_by=lambda item: item.id))
     def begin(self, items: list[Item]) -> None:
@@ -223,7 +229,9 @@ class BesideTheModel(RuleBasedStateMachine):
 
     @rule(item=ITEMS, now=TIMES)
     def add(self, item: Item, now: float) -> None:
-        assert receipts(self.memory.add(item, now=now)) == self.model.apply(self.model.plan([item], now))
+        assert receipts(self.memory.add(item, now=now)) == self.model.apply(
+            self.model.plan([item], now)
+        )
 
     @rule(item=ITEMS, now=TIMES)
     def update(self, item: Item, now: float) -> None:
@@ -247,7 +255,9 @@ class BesideTheModel(RuleBasedStateMachine):
 
     @rule(target=outstanding, item=ITEMS, now=TIMES)
     def two_plans_of_one_item(self, item: Item, now: float) -> Any:
-        return multiple(*[(self.memory.plan([item], now=now), self.model.plan([item], now)) for _ in range(2)])
+        return multiple(
+            *[(self.memory.plan([item], now=now), self.model.plan([item], now)) for _ in range(2)]
+        )
 
     @invariant()
     def agrees_with_the_model(self) -> None:
@@ -266,7 +276,15 @@ def receipts(evictions: Any) -> list[tuple[str, float]]:
 
 
 @pytest.mark.parametrize("policy", SCORES, ids=lambda policy: getattr(policy, "__name__", policy))
-def test_any_sequence_of_operations_does_what_a_model_that_sorts_everything_does(policy: Any) -> None:
+def test_any_sequence_of_operations_does_what_a_model_that_sorts_everything_does(
+    policy: Any,
+) -> None:
     """For every policy: the same victims with the same scores, the same items held, and the budget at every moment."""
-    machine = type("Machine", (BesideTheModel,), {"policy": staticmethod(policy) if callable(policy) else policy})
-    run_state_machine_as_test(machine, settings=settings(max_examples=30, stateful_step_count=30, deadline=None))
+    machine = type(
+        "Machine",
+        (BesideTheModel,),
+        {"policy": staticmethod(policy) if callable(policy) else policy},
+    )
+    run_state_machine_as_test(
+        machine, settings=settings(max_examples=30, stateful_step_count=30, deadline=None)
+    )

@@ -53,7 +53,13 @@ async def echo(scope: Any, receive: Any, send: Any) -> None:
         body, more = body + message.get("body", b""), message.get("more_body", False)
     identity = scope["htm.identity"]
     said = f"{identity.tenant} {identity.user} {len(body)}".encode()
-    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"text/plain")]})
+    await send(
+        {
+            "type": "http.response.start",
+            "status": 200,
+            "headers": [(b"content-type", b"text/plain")],
+        }
+    )
     await send({"type": "http.response.body", "body": said})
 
 
@@ -72,7 +78,8 @@ def start(url: str | None) -> Iterator[Callable[..., Running]]:
             )  # fmt: skip
 
         settings = ServerSettings(
-            **{"port": 0, "rate": 0.0, "token_cache": 0.0, "drain": 0.0, "stop_timeout": 5.0} | options
+            **{"port": 0, "rate": 0.0, "token_cache": 0.0, "drain": 0.0, "stop_timeout": 5.0}
+            | options
         )
         application = Application(
             settings, database=lambda: runtime(url, SETTINGS).database, executor=lambda: threads(SETTINGS),

@@ -31,16 +31,24 @@ def test_every_verb_is_served_or_says_why_not() -> None:
 def test_each_verb_of_the_client_has_the_signature_of_the_memorys(verb: str) -> None:
     handle, _, name = verb.rpartition(".")
     for client in (Client("http://127.0.0.1:1"), AsyncClient("http://127.0.0.1:1")):
-        owner = client.log("s") if handle == "log" else getattr(client, handle) if handle else client
+        owner = (
+            client.log("s") if handle == "log" else getattr(client, handle) if handle else client
+        )
         own = list(inspect.signature(by_verb()[verb].function).parameters.values())[1:]
-        theirs = [each for each in inspect.signature(getattr(owner, name)).parameters.values() if each.name != "self"]
+        theirs = [
+            each
+            for each in inspect.signature(getattr(owner, name)).parameters.values()
+            if each.name != "self"
+        ]
         assert [(each.name, each.kind, each.default) for each in theirs] == [
             (each.name, each.kind, each.default) for each in own
         ]
 
 
 def test_what_is_remembered_is_recalled(client: Client) -> None:
-    node = client.remember("Dinner is at eight.", role="user", name="Ann", importance=5, tags=["dinner"])
+    node = client.remember(
+        "Dinner is at eight.", role="user", name="Ann", importance=5, tags=["dinner"]
+    )
     assert node.is_new
     assert node.tags == ("dinner",)
     recall = client.recall("when is dinner?", limit=3, timeframe="today", explain=True)
@@ -54,7 +62,10 @@ def test_what_is_remembered_is_recalled(client: Client) -> None:
 
 def test_what_of_a_long_query_was_searched_for_comes_with_the_answer(client: Client) -> None:
     client.remember("My dentist is Dr Okafor.", role="user")
-    paste = "The roof of the garden house will be renewed in spring. Send your estimates before Friday. " * 20
+    paste = (
+        "The roof of the garden house will be renewed in spring. Send your estimates before Friday. "
+        * 20
+    )
     found = client.recall(f"{paste}\n\nWho is my dentist?")
     assert found.searched == ("Who is my dentist?",)
     assert found[0].content == "My dentist is Dr Okafor."
@@ -64,7 +75,13 @@ def test_what_of_a_long_query_was_searched_for_comes_with_the_answer(client: Cli
 def test_drafts_with_bytes_times_and_vectors_arrive_as_they_are(client: Client) -> None:
     at = datetime(2026, 5, 1, 9, tzinfo=UTC)
     drafts = [
-        Draft(content="The ferry leaves at nine.", payload=b"\x00\xff", at=at, session="s", metadata={"a": [1, None]}),
+        Draft(
+            content="The ferry leaves at nine.",
+            payload=b"\x00\xff",
+            at=at,
+            session="s",
+            metadata={"a": [1, None]},
+        ),
         {
             "content": "The boiler is old.",
             "ttl": timedelta(days=400),
@@ -94,9 +111,15 @@ def test_a_key_is_revised_and_a_conflict_is_a_value(client: Client) -> None:
     assert conflict.current is not None
     assert conflict.current.content == "I am a nurse."
     client.revise("job/title", "I am a surgeon.", if_version=1)
-    assert [each.content for each in client.history("job/title")] == ["I am a nurse.", "I am a surgeon."]
+    assert [each.content for each in client.history("job/title")] == [
+        "I am a nurse.",
+        "I am a surgeon.",
+    ]
     for odd in ("..", ".", "a b/c%2F?#", "ключ"):
-        assert client.revise(odd, f"value of {odd}") == client.get(odd) or client.get(odd).content == f"value of {odd}"
+        assert (
+            client.revise(odd, f"value of {odd}") == client.get(odd)
+            or client.get(odd).content == f"value of {odd}"
+        )
 
 
 def test_errors_are_those_of_a_memory(client: Client) -> None:
@@ -114,7 +137,10 @@ def test_errors_are_those_of_a_memory(client: Client) -> None:
         client.tidy(summarizer="ollama:x")
     with pytest.raises(TypeError):
         client.recall()  # type: ignore[call-arg]  # as the verb says
-    with pytest.raises(RequestRefused) as refused, Client(client._connection.url, "htm_wrong", retries=0) as other:
+    with (
+        pytest.raises(RequestRefused) as refused,
+        Client(client._connection.url, "htm_wrong", retries=0) as other,
+    ):
         other.stats()
     assert (refused.value.status, refused.value.code) == (401, "unauthorized")
     with pytest.raises(ServerUnavailable, match="is htm serve running"):
@@ -127,7 +153,10 @@ def test_every_other_verb_answers(client: Client) -> None:
     )
     client.link(node.id, other.id, kind="supports")
     assert other.id in {each.node.id for each in client.related(node, kinds=["supports"])}
-    assert client.tags.add(other.id, ["food:cake"]).tags == ("food", "food:cake") or client.get(other.id).tags
+    assert (
+        client.tags.add(other.id, ["food:cake"]).tags == ("food", "food:cake")
+        or client.get(other.id).tags
+    )
     assert "food" in {each.tag for each in client.tags.tree()}
     assert client.tags.search("tea")
     assert client.tags.popular()
@@ -136,7 +165,9 @@ def test_every_other_verb_answers(client: Client) -> None:
     assert {each.id for each in client.list(where=None, tags=["food"])} == {node.id}
     assert [each.node_id for each in client.who_said("likes tea")]
     assert (
-        client.log("chat").append([{"content": "", "payload": b"call"}, {"content": "Hello.", "role": "user"}])[1].seq
+        client.log("chat")
+        .append([{"content": "", "payload": b"call"}, {"content": "Hello.", "role": "user"}])[1]
+        .seq
     )
     assert [each.content for each in client.log("chat").tail(1)] == ["Hello."]
     client.log("chat").replace([{"content": "Hi.", "role": "user"}], forget=True)
@@ -180,4 +211,6 @@ def test_the_awaited_client_has_the_same_answers(running: Running, issue: Issue)
 def test_what_cannot_be_served_stays_out_of_the_table() -> None:
     for route in ROUTES:
         assert wire.parameters(route) is not None
-        assert route.address(dict.fromkeys(route.path_names, "a/b")).count("/") == route.path.count("/")
+        assert route.address(dict.fromkeys(route.path_names, "a/b")).count("/") == route.path.count(
+            "/"
+        )

@@ -15,7 +15,11 @@ COMPOSE = yaml.safe_load((ROOT / "compose.yaml").read_text())
 
 
 def test_everything_that_is_copied_exists_and_is_sent_to_the_builder() -> None:
-    sources = [word for line in re.findall(r"^COPY (?!--from)(.*)$", DOCKERFILE, re.M) for word in line.split()[:-1]]
+    sources = [
+        word
+        for line in re.findall(r"^COPY (?!--from)(.*)$", DOCKERFILE, re.M)
+        for word in line.split()[:-1]
+    ]
     assert sources
     sent = set(re.findall(r"^!(\S+)$", (ROOT / ".dockerignore").read_text(), re.M))
     assert [each for each in sources if not (ROOT / each).exists() or each not in sent] == []
@@ -68,7 +72,11 @@ def faults(dockerfile: str) -> list[str]:
                 found.append(f"FROM {image}: no tag")
             stages += name
             last = []
-        if word == "COPY" and (source := re.match(r"--from=(\S+)", rest)) and source[1] not in stages:
+        if (
+            word == "COPY"
+            and (source := re.match(r"--from=(\S+)", rest))
+            and source[1] not in stages
+        ):
             found.append(f"COPY --from={source[1]}: there is no such stage before")
         if word == "WORKDIR" and not rest.startswith("/"):
             found.append(f"WORKDIR {rest}: not from the root")
@@ -82,7 +90,9 @@ def faults(dockerfile: str) -> list[str]:
             found += ["RUN sudo"] * ("sudo " in rest)
             if "pip install" in rest and "--no-cache-dir" not in rest:
                 found.append("pip install keeps what it has downloaded")
-            if re.search(r"[^|]\|[^|]", rest) and not any("pipefail" in text for kind, text in last if kind == "SHELL"):
+            if re.search(r"[^|]\|[^|]", rest) and not any(
+                "pipefail" in text for kind, text in last if kind == "SHELL"
+            ):
                 found.append("RUN with a pipe, whose failure nobody sees")
         if word in ("CMD", "ENTRYPOINT") and not rest.startswith("["):
             found.append(f"{word}: not as a JSON list")

@@ -16,10 +16,14 @@ SECONDS = 30
 
 
 @contextmanager
-def listening(running: Running, token: str, *, last: str | None = None) -> Iterator[Iterator[dict[str, Any]]]:
+def listening(
+    running: Running, token: str, *, last: str | None = None
+) -> Iterator[Iterator[dict[str, Any]]]:
     """The events of a stream, each with its id."""
     headers = {"Authorization": f"Bearer {token}"} | ({"Last-Event-ID": last} if last else {})
-    with httpx.stream("GET", f"{running.url}/v1/events", headers=headers, timeout=SECONDS) as answer:
+    with httpx.stream(
+        "GET", f"{running.url}/v1/events", headers=headers, timeout=SECONDS
+    ) as answer:
         assert answer.status_code == 200
         assert answer.headers["content-type"].startswith("text/event-stream")
         yield _events(answer.iter_lines())
@@ -41,16 +45,22 @@ def _events(lines: Iterator[str]) -> Iterator[dict[str, Any]]:
 def remember(running: Running, token: str, content: str) -> str:
     """Remember over HTTP, and give the node's id."""
     answer = httpx.post(
-        f"{running.url}/v1/remember", json={"content": content}, headers={"Authorization": f"Bearer {token}"}
+        f"{running.url}/v1/remember",
+        json={"content": content},
+        headers={"Authorization": f"Bearer {token}"},
     )
     assert answer.status_code in (200, 201), answer.text
     return str(answer.json()["id"])
 
 
-def test_what_happens_is_told_as_it_happens_without_its_words(running: Running, issue: Issue) -> None:
+def test_what_happens_is_told_as_it_happens_without_its_words(
+    running: Running, issue: Issue
+) -> None:
     token = issue()
     with listening(running, token) as events:
-        said = threading.Timer(0.2, lambda: remember(running, token, "The heron nests by the river."))
+        said = threading.Timer(
+            0.2, lambda: remember(running, token, "The heron nests by the river.")
+        )
         said.start()
         event = next(event for event in events if event["event"] == "remember")
         said.join()
@@ -58,7 +68,9 @@ def test_what_happens_is_told_as_it_happens_without_its_words(running: Running, 
     assert "heron" not in json.dumps(event)
 
 
-def test_a_reader_that_comes_back_gets_what_it_has_missed_once(running: Running, issue: Issue) -> None:
+def test_a_reader_that_comes_back_gets_what_it_has_missed_once(
+    running: Running, issue: Issue
+) -> None:
     token = issue()
     with listening(running, token) as events:
         remember(running, token, "first")
@@ -66,7 +78,9 @@ def test_a_reader_that_comes_back_gets_what_it_has_missed_once(running: Running,
     remember(running, token, "second")
     remember(running, token, "third")
     with listening(running, token, last=last) as events:
-        missed = [next(event for event in events if event["event"] == "remember")["id"] for _ in range(2)]
+        missed = [
+            next(event for event in events if event["event"] == "remember")["id"] for _ in range(2)
+        ]
     assert len({last, *missed}) == 3
 
 
@@ -76,7 +90,10 @@ def test_nobody_hears_of_another_user_or_tenant(running: Running, issue: Issue) 
         remember(running, ann, "Ann's own")
         remember(running, issue(of="a-tenant-of-events"), "theirs")
         remember(running, bob, "Bob's own")
-        of_ann, of_bob = (next(event for event in events if event["event"] == "remember") for events in (hers, his))
+        of_ann, of_bob = (
+            next(event for event in events if event["event"] == "remember")
+            for events in (hers, his)
+        )
     # Ids count all events of the server: what bob hears first came after what Ann was told.
     assert _number(of_ann) < _number(of_bob) - 1
 

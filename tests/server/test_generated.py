@@ -10,7 +10,9 @@ from tests.server.conftest import Issue, Running
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_generated_requests_are_answered_and_never_with_500(seed: int, running: Running, issue: Issue) -> None:
+def test_generated_requests_are_answered_and_never_with_500(
+    seed: int, running: Running, issue: Issue
+) -> None:
     headers = {"Authorization": f"Bearer {issue('admin')}"}
     with httpx.Client(base_url=running.url, headers=headers, timeout=60) as http:
         counts = send(http, Generator(seed), 150)

@@ -19,7 +19,9 @@ def call(running: Running, token: str, tool: str, mode: str = "auto", **given: A
     async def session() -> str:
         async with (
             httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}) as http,
-            Client(streamable_http_client(f"{running.url}/mcp", http_client=http), mode=mode) as client,
+            Client(
+                streamable_http_client(f"{running.url}/mcp", http_client=http), mode=mode
+            ) as client,
         ):
             return await ask(client, tool, **given)
 
@@ -27,7 +29,9 @@ def call(running: Running, token: str, tool: str, mode: str = "auto", **given: A
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
-def test_a_token_has_its_own_memory_over_mcp_and_over_http(running: Running, issue: Issue, mode: str) -> None:
+def test_a_token_has_its_own_memory_over_mcp_and_over_http(
+    running: Running, issue: Issue, mode: str
+) -> None:
     ann, ben = issue(user="ann"), issue(user="ben")
     call(running, ann, "remember", mode, content="The spare key is under the blue pot.")
     assert "blue pot" in call(running, ann, "recall", mode, query="Where is the spare key?")
@@ -48,7 +52,9 @@ def test_without_a_token_there_is_no_protocol(running: Running) -> None:
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
-def test_a_token_that_may_only_read_has_the_tools_that_only_read(running: Running, issue: Issue, mode: str) -> None:
+def test_a_token_that_may_only_read_has_the_tools_that_only_read(
+    running: Running, issue: Issue, mode: str
+) -> None:
     writes, reads = issue(user="ann"), issue("read", user="ann")
     call(running, writes, "remember", mode, content="The spare key is under the blue pot.")
     assert "blue pot" in call(running, reads, "recall", mode, query="Where is the spare key?")
@@ -56,7 +62,9 @@ def test_a_token_that_may_only_read_has_the_tools_that_only_read(running: Runnin
     async def session() -> None:
         async with (
             httpx2.AsyncClient(headers={"Authorization": f"Bearer {reads}"}) as http,
-            Client(streamable_http_client(f"{running.url}/mcp", http_client=http), mode=mode) as client,
+            Client(
+                streamable_http_client(f"{running.url}/mcp", http_client=http), mode=mode
+            ) as client,
         ):
             names = {each.name for each in (await client.list_tools()).tools}
             assert names == {"recall", "search", "fetch", "timeline", "context", "palace_consult"}
@@ -77,8 +85,15 @@ def test_a_token_that_may_only_read_has_the_tools_that_only_read(running: Runnin
 def test_a_message_of_very_many_values_is_refused_while_others_are_answered(
     running: Running, issue: Issue, arguments: dict[str, Any]
 ) -> None:
-    body = {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "recall", "arguments": arguments}}
-    with httpx2.Client(headers={"Authorization": f"Bearer {issue()}", **ACCEPT}, timeout=60) as http:
+    body = {
+        "jsonrpc": "2.0",
+        "id": 7,
+        "method": "tools/call",
+        "params": {"name": "recall", "arguments": arguments},
+    }
+    with httpx2.Client(
+        headers={"Authorization": f"Bearer {issue()}", **ACCEPT}, timeout=60
+    ) as http:
         answer = http.post(f"{running.url}/mcp", json=body)
     assert answer.status_code == 413
     assert answer.json()["id"] == 7
@@ -92,7 +107,9 @@ def test_a_long_text_is_no_large_number_of_values(running: Running, issue: Issue
         "method": "tools/call",
         "params": {"name": "remember", "arguments": {"content": "Boats, " * 30_000}},
     }
-    with httpx2.Client(headers={"Authorization": f"Bearer {issue()}", **ACCEPT}, timeout=60) as http:
+    with httpx2.Client(
+        headers={"Authorization": f"Bearer {issue()}", **ACCEPT}, timeout=60
+    ) as http:
         assert "Remembered" in http.post(f"{running.url}/mcp", json=body).text
 
 
@@ -110,7 +127,9 @@ def test_what_was_recalled_is_not_kept_for_a_repetition(running: Running, issue:
         first = http.post("/v1/recall", json=asked)
         assert "9988" not in first.text
         said = http.post(
-            "/v1/remember", json={"content": "The code of the vault is 9988."}, headers={"Idempotency-Key": "said"}
+            "/v1/remember",
+            json={"content": "The code of the vault is 9988."},
+            headers={"Idempotency-Key": "said"},
         )
         assert said.status_code < 300
         assert "9988" in http.post("/v1/recall", json=asked).text

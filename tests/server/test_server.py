@@ -37,7 +37,9 @@ def code(answer: httpx.Response) -> tuple[int, str]:
 
 
 @pytest.mark.parametrize("route", ROUTES, ids=lambda route: f"{route.method} {route.path}")
-def test_no_route_answers_without_a_token_or_beyond_its_scope(route: Any, running: Running, issue: Issue) -> None:
+def test_no_route_answers_without_a_token_or_beyond_its_scope(
+    route: Any, running: Running, issue: Issue
+) -> None:
     path = route.address(dict.fromkeys(route.path_names, "x"))
     body = {} if route.in_body else None
     bare = httpx.request(route.method, running.url + path, json=body)
@@ -46,7 +48,9 @@ def test_no_route_answers_without_a_token_or_beyond_its_scope(route: Any, runnin
     if route.scope != "read":
         less = {"write": ("read",), "admin": ("read", "write")}[route.scope]
         headers = {"Authorization": f"Bearer {issue(*less)}"}
-        assert code(httpx.request(route.method, running.url + path, json=body, headers=headers)) == (403, "forbidden")
+        assert code(
+            httpx.request(route.method, running.url + path, json=body, headers=headers)
+        ) == (403, "forbidden")
 
 
 def test_wrong_expired_and_revoked_tokens_are_refused_alike(
@@ -76,7 +80,9 @@ def test_ids_of_other_tenants_and_users_are_not_found(running: Running, issue: I
         node = mine.remember("a secret of ours", key="plan", session="s")
         mine.flush(timeout=30)
     for other in (issue("admin", of=f"other-{uuid.uuid4().hex[:8]}"),):
-        with httpx.Client(base_url=running.url, headers={"Authorization": f"Bearer {other}"}) as theirs:
+        with httpx.Client(
+            base_url=running.url, headers={"Authorization": f"Bearer {other}"}
+        ) as theirs:
             for path in (f"/v1/nodes/{node.id}", "/v1/keys/plan", f"/v1/nodes/{node.id}/related"):
                 assert code(theirs.get(path)) == (404, "not_found")
             assert code(theirs.delete(f"/v1/nodes/{node.id}")) == (404, "not_found")
@@ -89,20 +95,33 @@ def test_ids_of_other_tenants_and_users_are_not_found(running: Running, issue: I
             assert theirs.get("/v1/nodes").json() == []
     with Client(running.url, issue("read", "write", user="ann"), retries=0) as ann:
         private = ann.remember("ann's own")
-    with httpx.Client(base_url=running.url, headers={"Authorization": f"Bearer {issue(user='bob')}"}) as bob:
+    with httpx.Client(
+        base_url=running.url, headers={"Authorization": f"Bearer {issue(user='bob')}"}
+    ) as bob:
         assert code(bob.get(f"/v1/nodes/{private.id}")) == (404, "not_found")
-        assert code(bob.post("/v1/recall", json={"query": "own", "scope": "tenant"})) == (403, "forbidden")
+        assert code(bob.post("/v1/recall", json={"query": "own", "scope": "tenant"})) == (
+            403,
+            "forbidden",
+        )
         assert code(bob.get("/v1/profile", params={"user": "ann"})) == (403, "forbidden")
         assert code(bob.get("/v1/audit", params={"scope": "tenant"})) == (403, "forbidden")
 
 
-def test_a_tokens_robot_is_fixed_and_names_in_headers_are_utf8(running: Running, issue: Issue) -> None:
+def test_a_tokens_robot_is_fixed_and_names_in_headers_are_utf8(
+    running: Running, issue: Issue
+) -> None:
     headers = {"Authorization": f"Bearer {issue(robot='atlas')}"}
     assert httpx.get(f"{running.url}/v1/stats", headers=headers).json()["robot"] == "atlas"
-    assert code(httpx.get(f"{running.url}/v1/stats", headers=headers | {"HTM-Robot": "spy"})) == (403, "forbidden")
+    assert code(httpx.get(f"{running.url}/v1/stats", headers=headers | {"HTM-Robot": "spy"})) == (
+        403,
+        "forbidden",
+    )
     named = {"Authorization": f"Bearer {issue()}", "HTM-Robot": "%D1%80"}
     assert httpx.get(f"{running.url}/v1/stats", headers=named).json()["robot"] == "\u0440"
-    assert code(httpx.get(f"{running.url}/v1/stats", headers=named | {"HTM-Robot": "%FF"})) == (400, "bad_request")
+    assert code(httpx.get(f"{running.url}/v1/stats", headers=named | {"HTM-Robot": "%FF"})) == (
+        400,
+        "bad_request",
+    )
 
 
 def test_nobody_listens_elsewhere_or_without_tokens_by_mistake(
@@ -116,13 +135,22 @@ def test_nobody_listens_elsewhere_or_without_tokens_by_mistake(
     check_start(ServerSettings(host="0.0.0.0"), database)
 
 
-def test_without_tokens_a_page_in_a_browser_reaches_nothing(start: Callable[..., Running], tenant: str) -> None:
+def test_without_tokens_a_page_in_a_browser_reaches_nothing(
+    start: Callable[..., Running], tenant: str
+) -> None:
     running = start(anonymous=Identity(tenant=tenant, user=None, robot=None, scopes=ALL))
     assert httpx.get(f"{running.url}/v1/stats").json()["tenant"] == tenant
-    assert code(httpx.get(f"{running.url}/v1/stats", headers={"Host": "evil.example"})) == (403, "forbidden")
-    assert code(httpx.get(f"{running.url}/v1/stats", headers={"Origin": "https://evil.example"})) == (403, "forbidden")
+    assert code(httpx.get(f"{running.url}/v1/stats", headers={"Host": "evil.example"})) == (
+        403,
+        "forbidden",
+    )
+    assert code(
+        httpx.get(f"{running.url}/v1/stats", headers={"Origin": "https://evil.example"})
+    ) == (403, "forbidden")
     plain = httpx.post(
-        f"{running.url}/v1/remember", content=b'{"content": "x"}', headers={"Content-Type": "text/plain"}
+        f"{running.url}/v1/remember",
+        content=b'{"content": "x"}',
+        headers={"Content-Type": "text/plain"},
     )
     assert code(plain) == (415, "unsupported_media_type")
     assert "access-control-allow-origin" not in plain.headers
@@ -147,7 +175,10 @@ def test_a_version_that_has_changed_is_not_overwritten(http: httpx.Client) -> No
         412,
         "precondition_failed",
     )
-    assert code(http.put("/v1/keys/job", json={"content": "x", "if_version": 1})) == (409, "conflict")
+    assert code(http.put("/v1/keys/job", json={"content": "x", "if_version": 1})) == (
+        409,
+        "conflict",
+    )
     for wrong in ('W/"1"', "1", '"a"', '"1", "2"', ""):
         assert code(put("x", **{"If-Match": wrong})) == (400, "bad_request")
     assert code(http.delete("/v1/keys/job", headers={"If-Match": '"3"'})) == (400, "bad_request")
@@ -163,13 +194,18 @@ def test_a_request_that_is_sent_twice_is_done_once(http: httpx.Client) -> None:
     assert sum(each.headers.get("idempotent-replayed") == "true" for each in answers) == 7
     assert len(http.get("/v1/timeline").json()) == 1
     assert code(send("another text")) == (422, "idempotency_key_reused")
-    assert code(http.post("/v1/remember", json={"content": "x"}, headers={"Idempotency-Key": "a" * 300})) == (
+    assert code(
+        http.post("/v1/remember", json={"content": "x"}, headers={"Idempotency-Key": "a" * 300})
+    ) == (
         400,
         "bad_request",
     )
     failed = {"Idempotency-Key": str(uuid.uuid4())}
     for _ in range(2):
-        assert code(http.post("/v1/remember", json={"content": ""}, headers=failed)) == (422, "invalid_input")
+        assert code(http.post("/v1/remember", json={"content": ""}, headers=failed)) == (
+            422,
+            "invalid_input",
+        )
 
 
 def test_an_answer_that_was_never_kept_is_made_again_without_a_second_mention(
@@ -178,7 +214,9 @@ def test_an_answer_that_was_never_kept_is_made_again_without_a_second_mention(
     key = {"Idempotency-Key": str(uuid.uuid4())}
     body = {"drafts": [{"content": "one"}, {"content": "two"}]}
     first = http.post("/v1/remember_many", json=body, headers=key)
-    with database.transaction(tenant) as connection:  # as if the process had died before it kept the answer
+    with database.transaction(
+        tenant
+    ) as connection:  # as if the process had died before it kept the answer
         connection.execute(
             "update idempotent_requests set status = null, answer = null, locked_until = now() - interval '1 s'"
         )
@@ -201,9 +239,14 @@ def test_a_kept_answer_goes_with_what_is_forgotten(http: httpx.Client) -> None:
 def test_pages_follow_each_other_to_the_end(http: httpx.Client) -> None:
     http.post(
         "/v1/remember_many",
-        json={"drafts": [{"content": f"note {n}", "tags": ["a&b"], "session": "s"} for n in range(7)]},
+        json={
+            "drafts": [{"content": f"note {n}", "tags": ["a&b"], "session": "s"} for n in range(7)]
+        },
     )
-    for path, key in (("/v1/nodes?limit=3", "content"), ("/v1/timeline?limit=3&session=s", "content")):
+    for path, key in (
+        ("/v1/nodes?limit=3", "content"),
+        ("/v1/timeline?limit=3&session=s", "content"),
+    ):
         seen: list[str] = []
         next_page: str | None = path
         while next_page is not None:
@@ -232,8 +275,19 @@ def test_what_cannot_be_read_says_what_was_expected(http: httpx.Client) -> None:
     unknown = post(b'{"content": "x", "tenant": "other"}')
     assert code(unknown) == (422, "invalid_input")
     assert unknown.json()["errors"][0]["argument"] == "tenant"
-    assert code(post(b"content=x", "application/x-www-form-urlencoded")) == (415, "unsupported_media_type")
-    for query in ("limit=0", "limit=x", "limit=1&limit=2", "nonsense=1", "where=[", "where=5", "after=%FF"):
+    assert code(post(b"content=x", "application/x-www-form-urlencoded")) == (
+        415,
+        "unsupported_media_type",
+    )
+    for query in (
+        "limit=0",
+        "limit=x",
+        "limit=1&limit=2",
+        "nonsense=1",
+        "where=[",
+        "where=5",
+        "after=%FF",
+    ):
         assert code(http.get(f"/v1/nodes?{query}"))[0] in (400, 422), query
     for path in ("/v1/nodes/..%2F..%2Fetc%2Fpasswd", "/v1/nodes/%00", "/v1/nodes/" + "a" * 3_000):
         assert code(http.get(path))[0] in (404, 422)
@@ -268,13 +322,24 @@ def raw(running: Running, request: bytes, *, wait: float = 5.0) -> bytes:
         return b"".join(parts)
 
 
-def test_a_body_that_is_too_large_is_refused_before_it_is_read(running: Running, issue: Issue) -> None:
+def test_a_body_that_is_too_large_is_refused_before_it_is_read(
+    running: Running, issue: Issue
+) -> None:
     head = f"POST /v1/remember HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {issue()}\r\nContent-Type: application/json\r\n"
     answer = raw(running, f"{head}Content-Length: 99999999\r\n\r\n".encode(), wait=3)
     assert answer.startswith(b"HTTP/1.1 413")
-    both = raw(running, f"{head}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n".encode(), wait=3)
+    both = raw(
+        running,
+        f"{head}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n".encode(),
+        wait=3,
+    )
     assert both.startswith(b"HTTP/1.1 400")
     headers = {"Authorization": f"Bearer {issue()}", "Content-Type": "application/json"}
     parts = (b" " * 1_000_000 for _ in range(20))
-    with contextlib.suppress(httpx.TransportError):  # the server may have closed the connection while it was sent
-        assert httpx.post(f"{running.url}/v1/remember", content=parts, headers=headers).status_code == 413
+    with contextlib.suppress(
+        httpx.TransportError
+    ):  # the server may have closed the connection while it was sent
+        assert (
+            httpx.post(f"{running.url}/v1/remember", content=parts, headers=headers).status_code
+            == 413
+        )

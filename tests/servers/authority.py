@@ -27,9 +27,25 @@ def authority(folder: Path, name: str = "authority") -> Certificate:
 
 def vouched(by: Certificate, folder: Path, host: str = "127.0.0.1") -> Certificate:
     """Make a server's certificate for an address, signed by an authority."""
-    made, asked, names = Certificate(folder / "server.crt", folder / "server.key"), folder / "asked", folder / "names"
+    made, asked, names = (
+        Certificate(folder / "server.crt", folder / "server.key"),
+        folder / "asked",
+        folder / "names",
+    )
     names.write_text(f"subjectAltName=IP:{host}")
-    _openssl("req", "-new", "-nodes", "-newkey", "rsa:2048", "-subj", f"/CN={host}", "-keyout", made.key, "-out", asked)
+    _openssl(
+        "req",
+        "-new",
+        "-nodes",
+        "-newkey",
+        "rsa:2048",
+        "-subj",
+        f"/CN={host}",
+        "-keyout",
+        made.key,
+        "-out",
+        asked,
+    )
     _openssl("x509", "-req", "-in", asked, "-CA", by.certificate, "-CAkey", by.key, "-CAcreateserial", "-days", "30",
              "-extfile", names, "-out", made.certificate)  # fmt: skip
     return made
@@ -37,4 +53,10 @@ def vouched(by: Certificate, folder: Path, host: str = "127.0.0.1") -> Certifica
 
 def _openssl(*arguments: object) -> None:
     program, environment = openssl()
-    subprocess.run([program, *map(str, arguments)], env=environment, check=True, capture_output=True, timeout=60)
+    subprocess.run(
+        [program, *map(str, arguments)],
+        env=environment,
+        check=True,
+        capture_output=True,
+        timeout=60,
+    )

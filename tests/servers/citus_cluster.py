@@ -12,7 +12,17 @@ from typing import Any
 
 from tests.crash_safety import OFF
 from tests.servers.authority import Certificate
-from tests.servers.cluster import ADMIN, APP, HOST, MIGRATOR, OUTSIDER, PASSWORD, PATIENCE, Cluster, htm
+from tests.servers.cluster import (
+    ADMIN,
+    APP,
+    HOST,
+    MIGRATOR,
+    OUTSIDER,
+    PASSWORD,
+    PATIENCE,
+    Cluster,
+    htm,
+)
 from tests.servers.programs import Programs
 from tests.servers.suite import LONGEST, run_suite
 
@@ -36,7 +46,13 @@ class CitusCluster:
 
     @classmethod
     def servers(
-        cls, programs: Programs, premises: Path, trusted: Certificate, *, database: str = DATABASE, safe: bool = False
+        cls,
+        programs: Programs,
+        premises: Path,
+        trusted: Certificate,
+        *,
+        database: str = DATABASE,
+        safe: bool = False,
     ) -> CitusCluster:
         """Build and start the nodes, each with an empty database, before they know each other; `safe` as a doctor wants them."""
         nodes = []
@@ -65,7 +81,9 @@ class CitusCluster:
             with node.admin() as admin:
                 admin.execute("create extension citus")
         with made.coordinator.admin() as admin:
-            admin.execute("select citus_set_coordinator_host(%s, %s)", [HOST, made.coordinator.port])
+            admin.execute(
+                "select citus_set_coordinator_host(%s, %s)", [HOST, made.coordinator.port]
+            )
             for node in made.nodes[1:]:
                 admin.execute("select citus_add_node(%s, %s)", [HOST, node.port])
             admin.execute(f"alter database {DATABASE} set citus.enable_schema_based_sharding = on")
@@ -73,7 +91,9 @@ class CitusCluster:
 
     @classmethod
     @contextlib.contextmanager
-    def prepared(cls, programs: Programs, premises: Path, trusted: Certificate) -> Iterator[CitusCluster]:
+    def prepared(
+        cls, programs: Programs, premises: Path, trusted: Certificate
+    ) -> Iterator[CitusCluster]:
         """A cluster with the product's schema, as `htm migrate` makes it."""
         made = cls.start(programs, premises, trusted)
         try:
@@ -101,7 +121,8 @@ class CitusCluster:
     def home(self, schema: str = "htm") -> Cluster:
         """The node where the tables of a schema live."""
         (row,) = self.ask(
-            "select distinct nodeport from citus_shards where table_name::text like %s", [f"{schema}_tables.%"]
+            "select distinct nodeport from citus_shards where table_name::text like %s",
+            [f"{schema}_tables.%"],
         )
         return next(node for node in self.nodes if node.port == row[0])
 
@@ -131,7 +152,10 @@ class CitusCluster:
 
     def hold(self, node: Cluster, *, shards: bool) -> None:
         """Say whether a node may have tables: the coordinator has none by default."""
-        self.ask("select citus_set_node_property(%s, %s, 'shouldhaveshards', %s)", [HOST, node.port, shards])
+        self.ask(
+            "select citus_set_node_property(%s, %s, 'shouldhaveshards', %s)",
+            [HOST, node.port, shards],
+        )
 
     def tidy(self) -> None:
         """Drop what moves have left behind, which is in the way of the way back."""

@@ -63,7 +63,9 @@ class Cluster:
         own(self.folder)
         self.programs.run("initdb", "-D", self.data, "-U", ADMIN, "--auth=scram-sha-256", f"--pwfile={secret}",
                           "--encoding=UTF8", "--locale=C.UTF-8", "--no-sync", *options)  # fmt: skip
-        (self.data / "pg_hba.conf").write_text(f"hostssl all,replication all {HOST}/32 scram-sha-256\n")
+        (self.data / "pg_hba.conf").write_text(
+            f"hostssl all,replication all {HOST}/32 scram-sha-256\n"
+        )
         chosen = {
             "ssl": "on", "ssl_cert_file": str(certificate.certificate), "ssl_key_file": str(certificate.key),
             "listen_addresses": HOST, "unix_socket_directories": "", "shared_buffers": "64MB", "random_page_cost": "1.1",
@@ -101,7 +103,14 @@ class Cluster:
         self.stop()
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def dsn(self, login: str = APP, *, database: str = "htm", password: str = PASSWORD, **options: object) -> str:
+    def dsn(
+        self,
+        login: str = APP,
+        *,
+        database: str = "htm",
+        password: str = PASSWORD,
+        **options: object,
+    ) -> str:
         """The connection string of a login, which checks that the server is this one."""
         asked = {"sslmode": "verify-full", "sslrootcert": self.authority.certificate} | options
         words = {name: str(value) for name, value in asked.items()}
@@ -129,7 +138,9 @@ class Cluster:
         self.create(database)
         with self.admin(database) as connection:
             connection.execute("create extension vector")
-            for command in roles_command(EMBEDDED, {"login": ADMIN, "database": database}).split(";"):
+            for command in roles_command(EMBEDDED, {"login": ADMIN, "database": database}).split(
+                ";"
+            ):
                 connection.execute(command)
             connection.execute(f"grant create on database {database} to htm_owner")
         self.logins()
@@ -140,7 +151,9 @@ class Cluster:
         """Make the logins, each a member of what it needs and of no more."""
         with self.admin("postgres") as connection:
             for login in (MIGRATOR, APP, OUTSIDER):
-                connection.execute(f"create role {login} login password '{PASSWORD.replace(chr(39), chr(39) * 2)}'")
+                connection.execute(
+                    f"create role {login} login password '{PASSWORD.replace(chr(39), chr(39) * 2)}'"
+                )
             connection.execute(f"grant htm_owner to {MIGRATOR}")
             connection.execute(f"grant htm_app, htm_worker to {APP}")
 

@@ -31,7 +31,9 @@ Open = Callable[..., Memory]
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Skip all of these unless they are asked for: they take minutes, and servers that have to be obtained first."""
     if not os.environ.get("HTM_TEST_SERVERS"):
-        unasked = pytest.mark.skip(reason="HTM_TEST_SERVERS does not name the folder that .ci/servers fills")
+        unasked = pytest.mark.skip(
+            reason="HTM_TEST_SERVERS does not name the folder that .ci/servers fills"
+        )
         for item in items:
             if Path(__file__).parent in item.path.parents:
                 item.add_marker(unasked)
@@ -57,7 +59,9 @@ def new_cluster(premises: Path, trusted: Certificate) -> Iterator[NewCluster]:
     """Builds and starts a server of its own, with a schema and the logins unless `prepared=False`."""
     with contextlib.ExitStack() as afterwards:
 
-        def make(of: Programs, *, prepared: bool = True, settings: dict[str, str] | None = None) -> Cluster:
+        def make(
+            of: Programs, *, prepared: bool = True, settings: dict[str, str] | None = None
+        ) -> Cluster:
             folder = Path(tempfile.mkdtemp(dir=premises))
             cluster = Cluster(of, folder, trusted, settings or {})
             afterwards.callback(cluster.remove)
@@ -91,7 +95,9 @@ def pooler(oldest: Cluster, premises: Path) -> Iterator[Pooler]:
     made.stop()
 
 
-@pytest.fixture(params=["modern", "oldest"] if os.environ.get("HTM_TEST_MATRIX") == "whole" else ["oldest"])
+@pytest.fixture(
+    params=["modern", "oldest"] if os.environ.get("HTM_TEST_MATRIX") == "whole" else ["oldest"]
+)
 def cluster(request: pytest.FixtureRequest) -> Cluster:
     """The server that can do least; the other one too where the matrix is whole, which is as new as the embedded one."""
     found: Cluster = request.getfixturevalue(request.param)
@@ -107,7 +113,9 @@ def matrix_cluster(new_cluster: NewCluster) -> Cluster:
 @pytest.fixture(scope="session")
 def busy_pooler(matrix_cluster: Cluster, premises: Path) -> Iterator[Pooler]:
     """One with a few sessions of the server, for what waits in one transaction for another."""
-    made = Pooler(programs.pgbouncer(), matrix_cluster, Path(tempfile.mkdtemp(dir=premises)), sessions=8)
+    made = Pooler(
+        programs.pgbouncer(), matrix_cluster, Path(tempfile.mkdtemp(dir=premises)), sessions=8
+    )
     made.start()
     yield made
     made.stop()

@@ -32,7 +32,9 @@ class UnderFire:
     doubled: list[str]
     vectors_missing: int
     jobs_left: int  # that workers had not done in five minutes after the last kill
-    embedded_again: int  # texts that a model was given more than once: work done twice, and stored once
+    embedded_again: (
+        int  # texts that a model was given more than once: work done twice, and stored once
+    )
     group_goes_on: bool  # whether a member of a group still hears of what another one says
     recovery_seconds: list[float]  # from each kill to the next write that was acknowledged
 
@@ -63,7 +65,9 @@ class CountingEmbedder(HashEmbedder):
 class Pair:
     """Two addresses, of which one is the primary. The url of an application names both."""
 
-    def __init__(self, of: Programs, premises: Path, trusted: Certificate, *, synchronous: bool = True) -> None:
+    def __init__(
+        self, of: Programs, premises: Path, trusted: Certificate, *, synchronous: bool = True
+    ) -> None:
         self._premises, self._synchronous = premises, synchronous
         folder = premises / f"pair-{uuid4().hex[:8]}"
         folder.mkdir(mode=0o755)
@@ -97,7 +101,9 @@ class Pair:
         """Give the new primary a replica at the address of the one that died, and wait for it with each commit."""
         dead, self.primary = self.primary, self.replica
         dead.remove()
-        self.replica = replica_of(self.primary, self._premises, synchronous=self._synchronous, port=dead.port)
+        self.replica = replica_of(
+            self.primary, self._premises, synchronous=self._synchronous, port=dead.port
+        )
 
     def remove(self) -> None:
         """Stop both, and leave nothing of them."""
@@ -133,7 +139,9 @@ class _Writer:
             time.sleep(self.pause)
 
 
-def write_under_fire(servers: TakesOver, url: str, *, kills: int, writers: int, pause: float = PAUSE) -> UnderFire:
+def write_under_fire(
+    servers: TakesOver, url: str, *, kills: int, writers: int, pause: float = PAUSE
+) -> UnderFire:
     """Kill one primary after the other under so many writers, then compare what was acknowledged with what is there.
 
     Beside the writers two workers share the jobs, and two robots are a group. `pause` is between two sayings of a writer, in seconds.
@@ -144,8 +152,12 @@ def write_under_fire(servers: TakesOver, url: str, *, kills: int, writers: int, 
     elsewhere = settings.model_copy(update={"verb_timeout": 19.0})
     with (
         Memory(url=url, tenant=tenant, embedder=embedder, settings=settings) as memory,
-        Memory("atlas", url=url, tenant=tenant, session="team", embedder=embedder, settings=settings) as atlas,
-        Memory("juno", url=url, tenant=tenant, session="team", embedder=embedder, settings=elsewhere) as juno,
+        Memory(
+            "atlas", url=url, tenant=tenant, session="team", embedder=embedder, settings=settings
+        ) as atlas,
+        Memory(
+            "juno", url=url, tenant=tenant, session="team", embedder=embedder, settings=elsewhere
+        ) as juno,
     ):
         memory.remember("before", id="before")
         atlas.group("team", lease=600)
@@ -170,7 +182,11 @@ def write_under_fire(servers: TakesOver, url: str, *, kills: int, writers: int, 
         group_goes_on = is_heard(atlas, juno, "After the last primary has died.")
         memory.flush(timeout=300)
         stats = memory.stats()
-        there = Counter(mention.content for each in made for mention in _whole_timeline(memory, session=each.name))
+        there = Counter(
+            mention.content
+            for each in made
+            for mention in _whole_timeline(memory, session=each.name)
+        )
     shutdown()
     acknowledged = [text for each in made for text in each.acknowledged]
     return UnderFire(

@@ -151,7 +151,13 @@ class PatroniCluster:
     """
 
     def __init__(
-        self, of: Programs, premises: Path, trusted: Certificate, *, synchronous: bool = True, ttl: int = 20
+        self,
+        of: Programs,
+        premises: Path,
+        trusted: Certificate,
+        *,
+        synchronous: bool = True,
+        ttl: int = 20,
     ) -> None:
         self._programs, self._authority, self._synchronous = of, trusted, synchronous
         self.folder = Path(tempfile.mkdtemp(dir=premises, prefix="patroni-"))
@@ -161,7 +167,11 @@ class PatroniCluster:
         self._companions: list[subprocess.Popen[bytes]] = []
         # Patroni's own rule: two tries to reach etcd and a turn of its loop must fit into the time of the key.
         loop_wait = max(1, ttl // 10)
-        self._times = {"ttl": ttl, "loop_wait": loop_wait, "retry_timeout": max(1, (ttl - loop_wait) // 2)}
+        self._times = {
+            "ttl": ttl,
+            "loop_wait": loop_wait,
+            "retry_timeout": max(1, (ttl - loop_wait) // 2),
+        }
         self.nodes = [self._node(f"node{number}") for number in range(1, NODES + 1)]
         own(self.folder)
 
@@ -215,7 +225,8 @@ class PatroniCluster:
     def hosts_dsn(self) -> str:
         """The application's url without HAProxy: all three servers, of which libpq takes the one that takes writes."""
         return self._dsn(
-            ",".join(f"{HOST}:{node.cluster.port}" for node in self.nodes), target_session_attrs="read-write"
+            ",".join(f"{HOST}:{node.cluster.port}" for node in self.nodes),
+            target_session_attrs="read-write",
         )
 
     def fail_over(self) -> tuple[float, float]:
@@ -250,8 +261,14 @@ class PatroniCluster:
 
     def _follow(self, wanted: Mapping[str, int]) -> bool:
         members = self._members()
-        following = [each for each in members if each["role"] != "leader" and each["state"] in ("running", "streaming")]
-        leaders = [each for each in members if each["role"] == "leader" and each["state"] == "running"]
+        following = [
+            each
+            for each in members
+            if each["role"] != "leader" and each["state"] in ("running", "streaming")
+        ]
+        leaders = [
+            each for each in members if each["role"] == "leader" and each["state"] == "running"
+        ]
         timelines = {each.get("timeline") for each in members}
         roles = [each["role"] for each in following]
         return (
@@ -266,7 +283,9 @@ class PatroniCluster:
         """How many replicas the primary sends its log to."""
         try:
             with self.primary.cluster.admin("postgres") as admin:
-                row = admin.execute("select count(*) from pg_stat_replication where state = 'streaming'").fetchone()
+                row = admin.execute(
+                    "select count(*) from pg_stat_replication where state = 'streaming'"
+                ).fetchone()
         except (psycopg.OperationalError, AssertionError):
             return 0
         assert row is not None
@@ -274,7 +293,12 @@ class PatroniCluster:
 
     def _leader(self) -> str | None:
         return next(
-            (each["name"] for each in self._members() if each["role"] == "leader" and each["state"] == "running"), None
+            (
+                each["name"]
+                for each in self._members()
+                if each["role"] == "leader" and each["state"] == "running"
+            ),
+            None,
         )
 
     def _members(self) -> list[dict[str, Any]]:
@@ -283,7 +307,9 @@ class PatroniCluster:
             if node.patroni is not None:
                 with (
                     contextlib.suppress(OSError),
-                    urllib.request.urlopen(f"http://{HOST}:{node.api}/cluster", timeout=2) as answer,
+                    urllib.request.urlopen(
+                        f"http://{HOST}:{node.api}/cluster", timeout=2
+                    ) as answer,
                 ):
                     found: list[dict[str, Any]] = json.load(answer)["members"]
                     return found
@@ -313,7 +339,9 @@ class PatroniCluster:
     def _accompany(self, name: str, *arguments: object) -> None:
         log = self.folder / f"{name}.log"
         with log.open("ab") as output:
-            self._companions.append(self._programs.start(_program(name), arguments, log=output, ending="TERM"))
+            self._companions.append(
+                self._programs.start(_program(name), arguments, log=output, ending="TERM")
+            )
 
     def _logs(self) -> str:
         """The ends of all logs, for a failure."""

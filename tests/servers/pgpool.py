@@ -41,7 +41,9 @@ sr_check_database = 'postgres'
 class Pgpool:
     """One pgpool. What it asks of its servers it asks without a password, so they must trust this machine."""
 
-    def __init__(self, primary: Cluster, replica: Cluster, premises: Path, *, balances: bool) -> None:
+    def __init__(
+        self, primary: Cluster, replica: Cluster, premises: Path, *, balances: bool
+    ) -> None:
         program = shutil.which("pgpool", path="/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin")
         if program is None:
             pytest.skip("there is no pgpool; apt-get install pgpool2")
@@ -62,7 +64,16 @@ class Pgpool:
 
     def start(self) -> None:
         """Start it, and wait until it knows which server is the primary."""
-        arguments = ["-n", "-D", "-f", self._folder / "pgpool.conf", "-a", "/dev/null", "-F", "/dev/null"]
+        arguments = [
+            "-n",
+            "-D",
+            "-f",
+            self._folder / "pgpool.conf",
+            "-a",
+            "/dev/null",
+            "-F",
+            "/dev/null",
+        ]
         with (self._folder / "log").open("ab") as log:
             self._process = self._primary.programs.start(self._program, arguments, log=log)
         deadline = time.monotonic() + PATIENCE

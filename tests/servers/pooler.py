@@ -9,7 +9,17 @@ from pathlib import Path
 
 import psycopg
 
-from tests.servers.cluster import ADMIN, APP, HOST, MIGRATOR, PASSWORD, PATIENCE, Cluster, free_port, own
+from tests.servers.cluster import (
+    ADMIN,
+    APP,
+    HOST,
+    MIGRATOR,
+    PASSWORD,
+    PATIENCE,
+    Cluster,
+    free_port,
+    own,
+)
 
 CONFIGURATION = """
 [databases]
@@ -46,7 +56,9 @@ class Pooler:
     def start(self) -> None:
         """Start it and wait until it answers."""
         secret = PASSWORD.replace('"', '""')
-        (self.folder / "users").write_text("".join(f'"{login}" "{secret}"\n' for login in (ADMIN, MIGRATOR, APP)))
+        (self.folder / "users").write_text(
+            "".join(f'"{login}" "{secret}"\n' for login in (ADMIN, MIGRATOR, APP))
+        )
         for name in ("server.crt", "server.key"):
             (self.folder / name).write_bytes((self.cluster.folder / name).read_bytes())
         authority = self.folder / "authority.crt"

@@ -33,7 +33,11 @@ class Programs:
 
     def environment(self) -> dict[str, str]:
         """What these programs are started with: nothing of the test's own."""
-        return {"PATH": "/usr/bin:/bin", "LC_ALL": "C", "LD_LIBRARY_PATH": ":".join(map(str, self.libraries))}
+        return {
+            "PATH": "/usr/bin:/bin",
+            "LC_ALL": "C",
+            "LD_LIBRARY_PATH": ":".join(map(str, self.libraries)),
+        }
 
     def run(self, name: str, *arguments: object, text: str = "", plainly: bool = True) -> str:
         """Run one of the programs to its end and return what it said; a failure fails the test with that."""
@@ -68,7 +72,9 @@ def cache() -> Path:
 
 def modern() -> Programs:
     """PostgreSQL 18."""
-    return _found(Programs(cache() / "modern/tree/bin", (cache() / "modern/tree/lib", *_libraries())))
+    return _found(
+        Programs(cache() / "modern/tree/bin", (cache() / "modern/tree/lib", *_libraries()))
+    )
 
 
 def oldest() -> Programs:
@@ -97,7 +103,10 @@ def openssl() -> tuple[Path, dict[str, str]]:
     if not (tree / "usr/bin/openssl").exists():
         pytest.skip("there is no openssl to make certificates with")
     libraries = ":".join(map(str, _libraries()))
-    return tree / "usr/bin/openssl", {"LD_LIBRARY_PATH": libraries, "OPENSSL_CONF": str(tree / "etc/ssl/openssl.cnf")}
+    return tree / "usr/bin/openssl", {
+        "LD_LIBRARY_PATH": libraries,
+        "OPENSSL_CONF": str(tree / "etc/ssl/openssl.cnf"),
+    }
 
 
 def _libraries() -> tuple[Path, ...]:

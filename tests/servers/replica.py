@@ -12,16 +12,22 @@ from tests.servers.authority import vouched
 from tests.servers.cluster import ADMIN, HOST, PASSWORD, PATIENCE, Cluster, free_port, own
 
 
-def replica_of(primary: Cluster, premises: Path, *, synchronous: bool = False, port: int | None = None) -> Cluster:
+def replica_of(
+    primary: Cluster, premises: Path, *, synchronous: bool = False, port: int | None = None
+) -> Cluster:
     """Copy a running server, and start the copy as its standby; `synchronous` makes the primary's commits wait for it."""
     folder = Path(tempfile.mkdtemp(dir=premises))
     certificate = vouched(primary.authority, folder)
     own(folder)
     source = f"host={HOST} port={primary.port} user={ADMIN} password='{escaped(PASSWORD)}' sslmode=require"
     made = Cluster(primary.programs, folder, primary.authority, port=port or free_port())
-    primary.programs.run("pg_basebackup", "-d", source, "-D", made.data, "-X", "stream", "-c", "fast", "--no-sync")
+    primary.programs.run(
+        "pg_basebackup", "-d", source, "-D", made.data, "-X", "stream", "-c", "fast", "--no-sync"
+    )
     with (made.data / "postgresql.conf").open("a") as configuration:
-        configuration.write(f"ssl_cert_file = '{certificate.certificate}'\nssl_key_file = '{certificate.key}'\n")
+        configuration.write(
+            f"ssl_cert_file = '{certificate.certificate}'\nssl_key_file = '{certificate.key}'\n"
+        )
         configuration.write(f"primary_conninfo = '{escaped(source)} application_name=replica'\n")
     (made.data / "standby.signal").touch()
     made.start()
@@ -57,6 +63,8 @@ def await_replay(primary: Cluster, replica: Cluster) -> None:
     assert row is not None
     deadline = time.monotonic() + PATIENCE
     with psycopg.connect(replica.dsn(ADMIN, database="postgres"), autocommit=True) as standby:
-        while standby.execute("select pg_last_wal_replay_lsn() >= %s::pg_lsn", row).fetchone() != (True,):
+        while standby.execute("select pg_last_wal_replay_lsn() >= %s::pg_lsn", row).fetchone() != (
+            True,
+        ):
             assert time.monotonic() < deadline
             time.sleep(0.01)

@@ -47,13 +47,17 @@ def test_what_htm_migrate_sql_prints_makes_a_database_that_serves_a_restricted_l
 ) -> None:
     printed = htm("migrate", "--sql", "--roles", "htm", url="")
     admin = cluster.dsn(ADMIN, database=empty)
-    said = cluster.programs.run("psql", admin, "-X", "-q", "-v", "ON_ERROR_STOP=1", text=printed.stdout)
+    said = cluster.programs.run(
+        "psql", admin, "-X", "-q", "-v", "ON_ERROR_STOP=1", text=printed.stdout
+    )
     assert "ERROR" not in said
     with memory_at(cluster.dsn(APP, database=empty), auto_migrate=False) as memory:
         every_verb(memory)
 
 
-def test_five_processes_may_be_the_first_to_use_a_database(oldest: Cluster, memory_at: Open) -> None:
+def test_five_processes_may_be_the_first_to_use_a_database(
+    oldest: Cluster, memory_at: Open
+) -> None:
     with emptied(oldest) as name:
         url = oldest.dsn(ADMIN, database=name)
         started = [

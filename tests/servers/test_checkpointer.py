@@ -32,20 +32,33 @@ def schema(modern: Cluster) -> Iterator[str]:
         admin.execute(f"drop schema {name} cascade")
 
 
-def test_a_checkpointer_and_memory_live_in_one_database(modern: Cluster, memory_at: Open, schema: str) -> None:
+def test_a_checkpointer_and_memory_live_in_one_database(
+    modern: Cluster, memory_at: Open, schema: str
+) -> None:
     dsn = modern.dsn(APP)
     apart = make_conninfo(dsn, options=f"-c search_path={schema}")
     thread: RunnableConfig = {"configurable": {"thread_id": "monday", "user_id": "ann"}}
     options = {"autocommit": True, "prepare_threshold": None, "row_factory": dict_row}
-    with memory_at(dsn) as memory, ConnectionPool(apart, min_size=1, max_size=2, kwargs=options) as pool:
+    with (
+        memory_at(dsn) as memory,
+        ConnectionPool(apart, min_size=1, max_size=2, kwargs=options) as pool,
+    ):
         for turn in ("My boat lies at pier seven.", "Thanks."):  # each as after a restart
             saver = PostgresSaver(pool)  # type: ignore[arg-type]  # rows are dicts by the options
             saver.setup()
             agent = create_agent(
-                scripted(), middleware=[HTMMemoryMiddleware(memory)], checkpointer=saver, store=HTMStore(memory=memory)
+                scripted(),
+                middleware=[HTMMemoryMiddleware(memory)],
+                checkpointer=saver,
+                store=HTMStore(memory=memory),
             )
             answer = agent.invoke({"messages": [("user", turn)]}, thread)
-        assert texts(answer["messages"]) == ["My boat lies at pier seven.", "Noted.", "Thanks.", "Noted."]
+        assert texts(answer["messages"]) == [
+            "My boat lies at pier seven.",
+            "Noted.",
+            "Thanks.",
+            "Noted.",
+        ]
         assert len(list(saver.list(thread))) > 2
         kept = memory.of(user="ann").timeline(session="monday")
         assert [mention.content for mention in kept] == texts(answer["messages"])
@@ -53,5 +66,7 @@ def test_a_checkpointer_and_memory_live_in_one_database(modern: Cluster, memory_
         assert list(saver.list(thread)) == []
         assert memory.of(user="ann").recall("pier")[0].content.startswith("My boat")
     with modern.admin() as admin:
-        found = admin.execute("select table_schema from information_schema.tables where table_name like 'checkpoint%'")
+        found = admin.execute(
+            "select table_schema from information_schema.tables where table_name like 'checkpoint%'"
+        )
         assert {row[0] for row in found} == {schema}

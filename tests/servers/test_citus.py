@@ -15,7 +15,15 @@ import psycopg
 import pytest
 from pydantic import SecretStr
 
-from htm_core import DatabaseUnavailable, Group, InvalidInput, Memory, SchemaOutdated, Settings, shutdown
+from htm_core import (
+    DatabaseUnavailable,
+    Group,
+    InvalidInput,
+    Memory,
+    SchemaOutdated,
+    Settings,
+    shutdown,
+)
 from htm_core.db import address
 from htm_core.db import migrate as steps
 from htm_core.db.cluster.citus import Placement, find_placement, is_moved
@@ -41,7 +49,8 @@ SLICE = (
 )  # fmt: skip
 
 whole = pytest.mark.skipif(
-    os.environ.get("HTM_TEST_MATRIX") != "whole", reason="HTM_TEST_MATRIX is not whole: it takes its time on a cluster"
+    os.environ.get("HTM_TEST_MATRIX") != "whole",
+    reason="HTM_TEST_MATRIX is not whole: it takes its time on a cluster",
 )
 
 
@@ -52,11 +61,15 @@ def citus(premises: Path, trusted: Certificate) -> Iterator[CitusCluster]:
         yield made
 
 
-def test_every_verb_answers_through_any_node_and_the_tables_are_on_one(citus: CitusCluster, memory_at: Open) -> None:
+def test_every_verb_answers_through_any_node_and_the_tables_are_on_one(
+    citus: CitusCluster, memory_at: Open
+) -> None:
     for node in (citus.coordinator, citus.elsewhere()):
         with memory_at(node.dsn(), tenant=f"tenant-{uuid4().hex[:12]}", worker="thread") as memory:
             every_verb(memory)
-    assert citus.ask("select count(distinct nodeport), count(*) > 30 from citus_shards") == [(1, True)]
+    assert citus.ask("select count(distinct nodeport), count(*) > 30 from citus_shards") == [
+        (1, True)
+    ]
     assert citus.ask("select schema_name::text from citus_schemas") == [("htm_tables",)]
 
 
@@ -71,7 +84,10 @@ def test_a_process_follows_the_tables_to_another_node_and_its_caller_sees_no_err
         memory.revise("lighthouse", "The lighthouse was painted in June.")
         assert memory.flush(timeout=30)
         assert memory.recall("lighthouse")[0].content == "The lighthouse was painted in June."
-        with before.admin() as admin, pytest.raises(psycopg.Error, match="live on another node") as refused:
+        with (
+            before.admin() as admin,
+            pytest.raises(psycopg.Error, match="live on another node") as refused,
+        ):
             admin.execute(
                 "select htm.enter_node()"
             )  # whatever Citus has not dropped yet where they lived, nobody uses it
@@ -103,10 +119,15 @@ def test_a_verb_right_after_a_move_goes_to_the_new_node_at_the_first_refusal(
         begun = time.monotonic()
         if first == "write":
             memory.revise("ferry", "The ferry leaves at ten.")
-        assert memory.get("ferry").content == f"The ferry leaves at {'ten' if first == 'write' else 'nine'}."
+        assert (
+            memory.get("ferry").content
+            == f"The ferry leaves at {'ten' if first == 'write' else 'nine'}."
+        )
         took = time.monotonic() - begun
     assert lookups[-1] == f"{HOST}:{target.port}"
-    assert len(lookups) <= len(address.PAUSES)  # one, unless the server of the url has heard of the move later
+    assert len(lookups) <= len(
+        address.PAUSES
+    )  # one, unless the server of the url has heard of the move later
     assert took < patience / 2, "it waited for the pool"
 
 
@@ -140,7 +161,14 @@ def test_members_of_a_group_that_asked_different_nodes_hear_each_other_also_when
             """A robot of the team, by the connections and the listener of its url."""
             settings = Settings(worker="off", pool_timeout=10.0)
             made = held.enter_context(
-                Memory(robot, url=url, tenant=tenant, session="team", embedder=embedder, settings=settings)
+                Memory(
+                    robot,
+                    url=url,
+                    tenant=tenant,
+                    session="team",
+                    embedder=embedder,
+                    settings=settings,
+                )
             )
             return made, made.group("team", lease=600)
 
@@ -164,7 +192,9 @@ def test_a_process_reaches_the_nodes_by_the_addresses_that_it_is_given(
     """Through a PgBouncer beside each node; the tables move, and it goes from one to the other."""
     poolers = {}
     for node in citus.nodes[1:]:
-        pooler = Pooler(programs.pgbouncer(), node, Path(tempfile.mkdtemp(dir=premises)), sessions=4)
+        pooler = Pooler(
+            programs.pgbouncer(), node, Path(tempfile.mkdtemp(dir=premises)), sessions=4
+        )
         pooler.start()
         poolers[f"{HOST}:{node.port}"] = pooler
     try:
@@ -216,7 +246,9 @@ def test_a_process_that_was_idle_finds_tables_that_have_left_a_node_which_is_gon
             assert memory.get("crane").content.startswith("The crane was oiled on")
         finally:
             left.start()
-        assert time.monotonic() - begun < patience / 2, "it waited for the pool of the node that is gone"
+        assert time.monotonic() - begun < patience / 2, (
+            "it waited for the pool of the node that is gone"
+        )
 
 
 @whole
@@ -257,12 +289,16 @@ def test_the_wall_between_tenants_stands_on_the_node_that_the_tables_have_moved_
             "select set_config('role', 'htm_app', true), set_config('htm.tenant', 'somebody else', true)"
         )
         for table in ("htm.nodes", shard):
-            rows = connection.execute(f"select count(*) from {table} where content ~ 'harbour master'").fetchone()
+            rows = connection.execute(
+                f"select count(*) from {table} where content ~ 'harbour master'"
+            ).fetchone()
             assert rows == (0,), table
 
 
 @whole
-def test_users_are_kept_apart_by_the_database_there_too(citus: CitusCluster, memory_at: Open) -> None:
+def test_users_are_kept_apart_by_the_database_there_too(
+    citus: CitusCluster, memory_at: Open
+) -> None:
     owner = {"migrate_url": SecretStr(citus.coordinator.dsn(ADMIN))}
     with memory_at(citus.coordinator.dsn(), user_walls=True, **owner) as memory:
         memory.remember("The spare key is under the third stone.", session="s")
@@ -287,7 +323,8 @@ def test_changed_functions_are_applied_where_the_tables_live_and_go_with_them(
     wanted = schema_files()
     text = "\ncreate or replace function htm.newer_than_before() returns integer language sql immutable begin atomic select 1; end;\n"
     changed = [
-        FunctionFile(file.name, file.text + text) if file.name == "tokens" else file for file in wanted.functions
+        FunctionFile(file.name, file.text + text) if file.name == "tokens" else file
+        for file in wanted.functions
     ]
     monkeypatch.setattr(steps, "schema_files", lambda: SchemaFiles(wanted.migrations, changed))
     assert steps.migrate(citus.coordinator.dsn(ADMIN)).names == ["functions"]
@@ -309,7 +346,9 @@ def test_the_doctor_knows_the_nodes_and_where_the_tables_live(citus: CitusCluste
     assert f":{citus.home().port}" in said["placement", "well"]
     assert said["walls", "well"].endswith("each behind row-level security and a policy")
     assert said["indexes", "well"] == "all are valid"
-    assert {each.says.split()[0] for each in found if (each.about, each.state) == ("nodes", "well")} == {
+    assert {
+        each.says.split()[0] for each in found if (each.about, each.state) == ("nodes", "well")
+    } == {
         "postgresql",
         "citus",
         "pgvector",
@@ -330,12 +369,19 @@ def test_the_doctor_says_which_node_does_not_answer(citus: CitusCluster) -> None
     assert f":{node.port} does not answer" in wrong[0]
 
 
-def test_what_a_distributed_schema_cannot_do_is_refused_with_a_reason(citus: CitusCluster, memory_at: Open) -> None:
-    with memory_at(citus.coordinator.dsn()) as memory, pytest.raises(InvalidInput, match="Citus distributes"):
+def test_what_a_distributed_schema_cannot_do_is_refused_with_a_reason(
+    citus: CitusCluster, memory_at: Open
+) -> None:
+    with (
+        memory_at(citus.coordinator.dsn()) as memory,
+        pytest.raises(InvalidInput, match="Citus distributes"),
+    ):
         partition(memory._engine.database, 4)
 
 
-def test_on_an_ordinary_server_there_is_no_placement_to_look_for(url: str | None, database_url: str) -> None:
+def test_on_an_ordinary_server_there_is_no_placement_to_look_for(
+    url: str | None, database_url: str
+) -> None:
     with connect(database_url) as connection:
         assert find_placement(connection, Settings().schema_) is None
 
@@ -358,7 +404,9 @@ def test_what_was_in_ordinary_tables_is_distributed_and_whoever_has_it_open_goes
     admin = citus.coordinator.dsn(ADMIN)
     steps.migrate(f"{admin}&options=-c%20citus.enable_schema_based_sharding%3Doff", schema=schema)
     with citus.coordinator.admin() as connection:
-        (row,) = connection.execute("select rolname from pg_roles where rolname ~ %s", [f"{schema}_.*app$"]).fetchall()
+        (row,) = connection.execute(
+            "select rolname from pg_roles where rolname ~ %s", [f"{schema}_.*app$"]
+        ).fetchall()
         connection.execute(f"grant {row[0]} to {APP}")  # type: ignore[arg-type]
     with memory_at(citus.coordinator.dsn(), schema=schema) as memory:
         memory.remember("The gulls slept on the pier.", key="gulls", session="s")
@@ -370,7 +418,9 @@ def test_what_was_in_ordinary_tables_is_distributed_and_whoever_has_it_open_goes
         placement = memory._engine.database.placement
         assert placement is not None
         assert placement.tables == f"{schema}_tables"
-        memory.collection("more").put([{"id": "one", "content": "Numbers go on after those that there were."}])
+        memory.collection("more").put(
+            [{"id": "one", "content": "Numbers go on after those that there were."}]
+        )
         assert [hit.item.id for hit in memory.collection("pages").query("gulls")] == ["one"]
 
 
@@ -385,14 +435,18 @@ def test_roles_of_an_ordinary_schema_are_made_on_every_node_or_the_node_that_can
     node = citus.elsewhere()
     node.stop()
     try:
-        with pytest.raises(DatabaseUnavailable, match=f"expected node .*:{node.port} to make the roles"):
+        with pytest.raises(
+            DatabaseUnavailable, match=f"expected node .*:{node.port} to make the roles"
+        ):
             steps.migrate(admin, schema=schema)
     finally:
         node.start()
     assert steps.migrate(admin, schema=schema).names == []
     for node in citus.nodes:
         with node.admin() as connection:
-            made = connection.execute("select count(*) from pg_roles where rolname ~ %s", [schema]).fetchone()
+            made = connection.execute(
+                "select count(*) from pg_roles where rolname ~ %s", [schema]
+            ).fetchone()
         assert made == (3,)
 
 
@@ -402,7 +456,11 @@ def test_an_upgrade_brings_the_tables_to_the_coordinator_and_back_and_keeps_what
 ) -> None:
     with memory_at(citus.coordinator.dsn()) as memory:
         memory.remember(
-            "The bridge opens at noon.", key="bridge", tags=["harbour:bridge"], metadata={"pier": 2}, session="s"
+            "The bridge opens at noon.",
+            key="bridge",
+            tags=["harbour:bridge"],
+            metadata={"pier": 2},
+            session="s",
         )
     wanted = schema_files()
     newer = Migration(
@@ -410,7 +468,9 @@ def test_an_upgrade_brings_the_tables_to_the_coordinator_and_back_and_keeps_what
         "one_more",
         "-- oldest client: 9\ncreate table one_more (tenant text primary key);\ncall add_tenant_policy('one_more');\nalter table tenants add column one_more integer;",
     )
-    monkeypatch.setattr(steps, "schema_files", lambda: SchemaFiles([*wanted.migrations, newer], wanted.functions))
+    monkeypatch.setattr(
+        steps, "schema_files", lambda: SchemaFiles([*wanted.migrations, newer], wanted.functions)
+    )
     assert steps.migrate(citus.nodes[1].dsn(ADMIN)).names == ["one_more", "functions"]
     assert steps.migrate(citus.nodes[2].dsn(ADMIN)).names == []
     with memory_at(citus.coordinator.dsn(), auto_migrate=False, pool_timeout=11.0) as memory:

@@ -21,7 +21,8 @@ from tests.servers.verbs import every_verb
 from tests.stand_ins import HashEmbedder
 
 pytestmark = pytest.mark.skipif(
-    os.environ.get("HTM_TEST_MATRIX") != "whole", reason="HTM_TEST_MATRIX is not whole: it takes its time on a cluster"
+    os.environ.get("HTM_TEST_MATRIX") != "whole",
+    reason="HTM_TEST_MATRIX is not whole: it takes its time on a cluster",
 )
 STEPS = ("began", "copied", "fenced", "verified", "kept", "switched", "told", "deleted")
 FIRST_NUMBER = 1 << 20  # of the collections of the first cell beside home
@@ -52,7 +53,9 @@ class CelledCluster:
         schema = "htm" if cell == "home" else f"htm_{cell}"
         with self.cluster.home(schema).admin() as admin:
             admin.execute(f"select {schema}.enter_node()")  # type: ignore[arg-type]
-            rows = admin.execute(f"select content from {schema}.{table} where tenant = %s", [tenant])  # type: ignore[arg-type]
+            rows = admin.execute(
+                f"select content from {schema}.{table} where tenant = %s", [tenant]
+            )  # type: ignore[arg-type]
             return sorted(str(text) for (text,) in rows)
 
     def swap(self, schema: str) -> None:
@@ -82,7 +85,8 @@ class Writers:
         self.failed: list[BaseException] = []
         self._over = threading.Event()
         self._threads = [
-            threading.Thread(target=self._work, args=(memory, number)) for number, memory in enumerate(memories)
+            threading.Thread(target=self._work, args=(memory, number))
+            for number, memory in enumerate(memories)
         ]
 
     def __enter__(self) -> Writers:
@@ -115,7 +119,9 @@ class Writers:
             self.failed.append(error)
 
 
-def test_a_tenant_works_in_a_cell_on_another_node_and_moves_home_with_all_it_has(celled: CelledCluster) -> None:
+def test_a_tenant_works_in_a_cell_on_another_node_and_moves_home_with_all_it_has(
+    celled: CelledCluster,
+) -> None:
     listed = {each.name: each for each in celled.cells.list()}
     nodes = {name: each.node for name, each in listed.items()}
     assert nodes["b"] == f"{HOST}:{celled.cluster.home('htm_b').port}"
@@ -127,7 +133,10 @@ def test_a_tenant_works_in_a_cell_on_another_node_and_moves_home_with_all_it_has
         every_verb(memory)
         memory.collection("pages").put([{"id": "one", "content": "A page about harbours."}])
         worker.drain()
-        ids = [row["id"] for row in memory._engine.database.read("far", "select id from collections", {})]
+        ids = [
+            row["id"]
+            for row in memory._engine.database.read("far", "select id from collections", {})
+        ]
         assert all(FIRST_NUMBER <= each < 2 * FIRST_NUMBER for each in ids)
         said = celled.rows("b", "nodes", "far")
         assert said
@@ -137,7 +146,9 @@ def test_a_tenant_works_in_a_cell_on_another_node_and_moves_home_with_all_it_has
         assert memory.verify_audit().ok
 
 
-def test_a_writer_notices_nothing_of_moves_between_nodes_that_are_killed_and_go_on(celled: CelledCluster) -> None:
+def test_a_writer_notices_nothing_of_moves_between_nodes_that_are_killed_and_go_on(
+    celled: CelledCluster,
+) -> None:
     with (
         celled.memory("busy") as one,
         celled.memory("busy", node=celled.cluster.nodes[2], pool_max=7) as two,
@@ -186,13 +197,17 @@ def test_a_move_of_a_tenant_goes_on_where_citus_has_moved_its_cell_meanwhile(
     assert celled.rows("b", "nodes", tenant) == []
 
 
-def test_collections_go_on_with_the_numbers_of_their_cell_when_citus_moves_it(celled: CelledCluster) -> None:
+def test_collections_go_on_with_the_numbers_of_their_cell_when_citus_moves_it(
+    celled: CelledCluster,
+) -> None:
     celled.cells.place("numbered", "b")
     with celled.memory("numbered") as memory:
         memory.collection("before").put([{"id": "one", "content": "A page about gulls."}])
         celled.swap("htm_b")
         memory.collection("after").put([{"id": "one", "content": "A page about terns."}])
-        rows = memory._engine.database.read("numbered", "select id from collections order by id", {})
+        rows = memory._engine.database.read(
+            "numbered", "select id from collections order by id", {}
+        )
         assert len({row["id"] for row in rows}) == 2
         assert all(FIRST_NUMBER <= row["id"] < 2 * FIRST_NUMBER for row in rows)
 
@@ -200,15 +215,23 @@ def test_collections_go_on_with_the_numbers_of_their_cell_when_citus_moves_it(ce
 def test_a_whole_tenant_is_erased_on_its_node_while_others_write(celled: CelledCluster) -> None:
     celled.cells.place("leaving", "b")
     celled.cells.place("staying", "b")
-    with celled.memory("leaving") as leaving:  # before others write: it makes the vectors of all tenants
+    with celled.memory(
+        "leaving"
+    ) as leaving:  # before others write: it makes the vectors of all tenants
         every_verb(leaving)
         leaving.collection("pages").put([{"id": "one", "content": "A page about harbours."}])
-    with celled.memory("leaving") as leaving, celled.memory("staying") as staying, Writers([staying]) as writers:
+    with (
+        celled.memory("leaving") as leaving,
+        celled.memory("staying") as staying,
+        Writers([staying]) as writers,
+    ):
         writers.await_more()
         receipt = leaving.erase_tenant(confirm="leaving")
         writers.await_more()
         assert receipt.counts["nodes"] > 0
-        assert [celled.rows("b", table, "leaving") for table in ("nodes", "mentions", "documents")] == [[], [], []]
+        assert [
+            celled.rows("b", table, "leaving") for table in ("nodes", "mentions", "documents")
+        ] == [[], [], []]
         assert leaving.verify_audit([receipt.digest]).ok
         leaving.remember("A new beginning.")
         assert celled.rows("b", "nodes", "leaving") == ["A new beginning."]
@@ -228,7 +251,9 @@ def test_a_cell_without_tenants_is_dropped_on_all_nodes(celled: CelledCluster) -
         assert [node.content for node in memory.list()] == ["one"]
     for node in celled.cluster.nodes:
         with node.admin() as admin:
-            left = admin.execute("select nspname from pg_namespace where nspname ~ '^htm_short'").fetchall()
+            left = admin.execute(
+                "select nspname from pg_namespace where nspname ~ '^htm_short'"
+            ).fetchall()
         assert left == []
 
 
@@ -240,7 +265,11 @@ def test_the_doctor_finds_each_cell_well_on_its_node(celled: CelledCluster) -> N
         assert f":{celled.cluster.home(schema).port}" in said["placement", "well"]
         assert said["walls", "well"].endswith("each behind row-level security and a policy")
         # Of a superuser's login, and of how the tests' servers are set.
-        assert {each.about for each in found if each.state == "wrong"} <= {"login", "durability", "reach"}
+        assert {each.about for each in found if each.state == "wrong"} <= {
+            "login",
+            "durability",
+            "reach",
+        }
 
 
 def test_a_node_that_is_not_there_gets_no_cell(celled: CelledCluster) -> None:

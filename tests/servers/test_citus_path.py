@@ -50,22 +50,34 @@ class Terminal:
     def working_items(self, name: str) -> list[str]:
         """What a backup has of working memories, without the ids of these."""
         rows = [json.loads(line) for line in (self.folder / name).read_text("utf-8").splitlines()]
-        return sorted(str(each["row"] | {"set_id": ""}) for each in rows if each.get("part") == "working_items")
+        return sorted(
+            str(each["row"] | {"set_id": ""})
+            for each in rows
+            if each.get("part") == "working_items"
+        )
 
 
 def commands() -> list[str]:
     """The shell blocks of the section, in order."""
     lines = PAGE.read_text("utf-8").splitlines()
     first = lines.index(f"## {SECTION}")
-    last = next(number for number, line in enumerate(lines) if number > first and line.startswith("## "))
-    return [block.text for block in blocks(PAGE) if block.language == "sh" and first < block.line <= last]
+    last = next(
+        number for number, line in enumerate(lines) if number > first and line.startswith("## ")
+    )
+    return [
+        block.text
+        for block in blocks(PAGE)
+        if block.language == "sh" and first < block.line <= last
+    ]
 
 
 def addressed(command: str, citus: CitusCluster) -> str:
     """A command of the page with the addresses of the tests' servers, as a url and as Citus have them."""
     for number, node in enumerate(citus.nodes):
         name = f"db{number}.example"
-        command = command.replace(f"'{name}', 5432", f"'{HOST}', {node.port}").replace(name, f"{HOST}:{node.port}")
+        command = command.replace(f"'{name}', 5432", f"'{HOST}', {node.port}").replace(
+            name, f"{HOST}:{node.port}"
+        )
     assert ".example" not in command
     return command
 
@@ -80,7 +92,11 @@ def citus(premises: Path, trusted: Certificate) -> Iterator[CitusCluster]:
 
 @pytest.fixture
 def terminal(
-    citus: CitusCluster, premises: Path, tmp_path: Path, weights_dir: Path, monkeypatch: pytest.MonkeyPatch
+    citus: CitusCluster,
+    premises: Path,
+    tmp_path: Path,
+    weights_dir: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[Terminal]:
     """A home with a private server, and what a person has set up beside it."""
     home, of = premises / "home", citus.coordinator.programs
@@ -88,7 +104,9 @@ def terminal(
     psql, passwords = tmp_path / "bin" / "psql", tmp_path / "pgpass"
     psql.parent.mkdir()
     libraries = of.environment()["LD_LIBRARY_PATH"]
-    psql.write_text(f'#!/bin/sh\nLD_LIBRARY_PATH={libraries} exec {of.bin / "psql"} -v ON_ERROR_STOP=1 -X -q "$@"\n')
+    psql.write_text(
+        f'#!/bin/sh\nLD_LIBRARY_PATH={libraries} exec {of.bin / "psql"} -v ON_ERROR_STOP=1 -X -q "$@"\n'
+    )
     psql.chmod(0o755)
     secret = PASSWORD.replace("\\", "\\\\").replace(":", "\\:")
     passwords.write_text(f"*:*:*:{ADMIN}:{secret}\n*:*:*:chatbot:…\n", "utf-8")
@@ -108,23 +126,35 @@ def terminal(
             {"content": f"The {bird} nests {place} in spring.", "session": "walks", "tags": ["birds:nests"], "metadata": {"seen": number}}
             for number, (bird, place) in enumerate(zip(BIRDS, PLACES * 2, strict=False))
         ])  # fmt: skip
-        memory.of(user="ann").remember("The key of the boathouse hangs behind the door.", key="boathouse", importance=9)
-        memory.collection("guides").put([{"id": "one", "content": "How to tell a coot from a moorhen."}])
+        memory.of(user="ann").remember(
+            "The key of the boathouse hangs behind the door.", key="boathouse", importance=9
+        )
+        memory.collection("guides").put(
+            [{"id": "one", "content": "How to tell a coot from a moorhen."}]
+        )
         assert memory.flush(timeout=60)
     shutdown()
     yield Terminal(folder, environment)
     release(home)
 
 
-def test_the_commands_of_the_page_bring_all_memories_to_three_nodes(citus: CitusCluster, terminal: Terminal) -> None:
+def test_the_commands_of_the_page_bring_all_memories_to_three_nodes(
+    citus: CitusCluster, terminal: Terminal
+) -> None:
     """In one shell, as somebody would type them; then what was recalled, kept and found is the same everywhere."""
     script = "\n".join(addressed(command, citus) for command in commands())
     assert len(re.findall(r"^ *(?:htm|psql) ", script, flags=re.M)) == 14
     said = terminal.run(script)
     assert "3 nodes, of which 2 hold tables" in said
-    before, after, moved = (terminal.json(name) for name in ("before.json", "after.json", "moved.json"))
+    before, after, moved = (
+        terminal.json(name) for name in ("before.json", "after.json", "moved.json")
+    )
     assert before[0]["content"] == "The heron nests by the river in spring."
-    assert [hit["content"] for hit in before] == [hit["content"] for hit in after] == [hit["content"] for hit in moved]
+    assert (
+        [hit["content"] for hit in before]
+        == [hit["content"] for hit in after]
+        == [hit["content"] for hit in moved]
+    )
     digests = re.findall(r"^([0-9a-f]{64})  -$", said, flags=re.M)
     assert len(digests) == 2
     assert digests[0] == digests[1]

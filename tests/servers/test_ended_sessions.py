@@ -48,7 +48,9 @@ def contents(memory: Memory) -> list[str | None]:
     return [mention.content for mention in memory.timeline(session="s", limit=1_000)]
 
 
-def test_what_was_being_remembered_when_its_session_ended_is_remembered_once(cluster: Cluster, memory_at: Open) -> None:
+def test_what_was_being_remembered_when_its_session_ended_is_remembered_once(
+    cluster: Cluster, memory_at: Open
+) -> None:
     with memory_at(cluster.dsn()) as memory, ThreadPoolExecutor(1) as pool:
         memory.remember("before", session="s")
         with locked(cluster, "sessions"):
@@ -71,7 +73,9 @@ def test_a_question_whose_session_ended_says_so_and_is_answered_when_asked_again
         if error := asked.exception():
             assert "ended during a transaction" in str(error)
             assert "terminating connection" in str(error)
-        assert [hit.content for hit in memory.recall("ferry", mode="text")] == ["the ferry leaves at nine"]
+        assert [hit.content for hit in memory.recall("ferry", mode="text")] == [
+            "the ferry leaves at nine"
+        ]
 
 
 def test_a_session_that_ends_while_it_commits_leaves_the_outcome_to_the_same_id(
@@ -89,13 +93,17 @@ def test_a_session_that_ends_while_it_commits_leaves_the_outcome_to_the_same_id(
         assert contents(memory) == ["perhaps"]
 
 
-def test_while_sessions_are_ended_at_random_every_memory_is_there_once(oldest: Cluster, memory_at: Open) -> None:
+def test_while_sessions_are_ended_at_random_every_memory_is_there_once(
+    oldest: Cluster, memory_at: Open
+) -> None:
     dice, over = random.Random(7), threading.Event()
 
     def end_some() -> None:
         with oldest.admin() as admin:
             while not over.wait(0.05):
-                for (pid,) in admin.execute("select pid from pg_stat_activity where usename = %s", [APP]).fetchall():
+                for (pid,) in admin.execute(
+                    "select pid from pg_stat_activity where usename = %s", [APP]
+                ).fetchall():
                     if dice.random() < 0.3:
                         admin.execute("select pg_terminate_backend(%s)", [pid])
 

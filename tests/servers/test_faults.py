@@ -54,12 +54,15 @@ def test_the_worker_takes_up_its_work_after_a_restart(frail: Cluster, memory_at:
         assert memory.stats().vectors == 2
 
 
-def test_after_all_its_connections_were_ended_the_next_call_works(cluster: Cluster, memory_at: Open) -> None:
+def test_after_all_its_connections_were_ended_the_next_call_works(
+    cluster: Cluster, memory_at: Open
+) -> None:
     with memory_at(cluster.dsn(), pool_min=3) as memory:
         memory.remember("before")
         with cluster.admin() as admin:
             ended = admin.execute(
-                "select pg_terminate_backend(pid, 5000) from pg_stat_activity where usename = %s", [APP]
+                "select pg_terminate_backend(pid, 5000) from pg_stat_activity where usename = %s",
+                [APP],
             ).fetchall()
         assert ended
         memory.remember("after")
@@ -67,12 +70,16 @@ def test_after_all_its_connections_were_ended_the_next_call_works(cluster: Clust
 
 
 @pytest.mark.timeout(60)
-def test_a_session_that_no_longer_answers_is_told_and_replaced(frail: Cluster, memory_at: Open) -> None:
+def test_a_session_that_no_longer_answers_is_told_and_replaced(
+    frail: Cluster, memory_at: Open
+) -> None:
     """Its host hangs, or a network swallowed it: the server's own time-outs do not help then."""
     with memory_at(frail.dsn(), pool_timeout=2.0) as memory:
         memory.remember("before")
         with frail.admin() as admin:
-            sessions = admin.execute("select pid from pg_stat_activity where usename = %s", [APP]).fetchall()
+            sessions = admin.execute(
+                "select pid from pg_stat_activity where usename = %s", [APP]
+            ).fetchall()
         for (pid,) in sessions:
             os.kill(int(str(pid)), signal.SIGSTOP)
         try:
@@ -91,12 +98,16 @@ def test_of_several_addresses_the_one_that_answers_is_used(frail: Cluster, memor
         silent.bind((HOST, 0))
         silent.listen()  # and never says a word
         two = f"@{HOST}:{silent.getsockname()[1]},{HOST}:{frail.port}/"
-        with memory_at(frail.dsn().replace(f"@{HOST}:{frail.port}/", two), pool_timeout=8.0) as memory:
+        with memory_at(
+            frail.dsn().replace(f"@{HOST}:{frail.port}/", two), pool_timeout=8.0
+        ) as memory:
             memory.remember("by the second address")
             assert len(memory.list()) == 1
 
 
-def test_a_network_that_swallows_everything_ends_a_connection_within_a_minute(frail: Cluster, memory_at: Open) -> None:
+def test_a_network_that_swallows_everything_ends_a_connection_within_a_minute(
+    frail: Cluster, memory_at: Open
+) -> None:
     """The system is asked to notice; what the url says about it counts more."""
     for url, milliseconds in ((frail.dsn(), 60_000), (frail.dsn(tcp_user_timeout=5_000), 5_000)):
         with memory_at(url)._engine.database.transaction("t") as connection:
@@ -116,13 +127,18 @@ def test_a_full_server_is_named_as_the_reason(frail: Cluster, memory_at: Open) -
             admin.execute(f"alter role {APP} connection limit -1")
 
 
-def test_a_server_that_fills_up_later_is_named_as_the_reason_too(frail: Cluster, memory_at: Open) -> None:
+def test_a_server_that_fills_up_later_is_named_as_the_reason_too(
+    frail: Cluster, memory_at: Open
+) -> None:
     memory = memory_at(frail.dsn(), pool_min=0, pool_timeout=2.0)
     memory.remember("there was room")
     with frail.admin() as admin:
         admin.execute(f"alter role {APP} connection limit 0")
         try:
-            admin.execute("select pg_terminate_backend(pid, 5000) from pg_stat_activity where usename = %s", [APP])
+            admin.execute(
+                "select pg_terminate_backend(pid, 5000) from pg_stat_activity where usename = %s",
+                [APP],
+            )
             with pytest.raises(DatabaseUnavailable, match="too many connections"):
                 memory.remember("no room")
         finally:
@@ -130,12 +146,16 @@ def test_a_server_that_fills_up_later_is_named_as_the_reason_too(frail: Cluster,
     again(memory, "room again")
 
 
-def test_a_database_that_only_reads_is_not_taken_for_a_standby(frail: Cluster, memory_at: Open) -> None:
+def test_a_database_that_only_reads_is_not_taken_for_a_standby(
+    frail: Cluster, memory_at: Open
+) -> None:
     """It is said where the setting is; the connection string can ask for a server that writes."""
     with frail.admin() as admin:
         admin.execute("alter database htm set default_transaction_read_only = on")
         try:
-            with pytest.raises(HTMError, match="The server is no standby: default_transaction_read_only = on"):
+            with pytest.raises(
+                HTMError, match="The server is no standby: default_transaction_read_only = on"
+            ):
                 memory_at(frail.dsn()).remember("read only")
             with pytest.raises(DatabaseUnavailable, match="session is read-only"):
                 memory_at(frail.dsn(target_session_attrs="read-write")).remember("read only")

@@ -17,8 +17,15 @@ from tests.servers.authority import Certificate
 from tests.servers.cluster import Cluster, own
 from tests.servers.conftest import Open
 
-SMALL = {"min_wal_size": "2MB", "max_wal_size": "4MB", "shared_buffers": "16MB", "autovacuum": "off"}
-HOARDING = {"wal_keep_size": "1GB"}  # keeps its log for standbys, as a forgotten replication slot would
+SMALL = {
+    "min_wal_size": "2MB",
+    "max_wal_size": "4MB",
+    "shared_buffers": "16MB",
+    "autovacuum": "off",
+}
+HOARDING = {
+    "wal_keep_size": "1GB"
+}  # keeps its log for standbys, as a forgotten replication slot would
 # A checkpoint writes a small file beside the data, and PostgreSQL ends itself where even that finds no room. On a busy machine one
 # fell into the moment of the full disk now and then.
 WITHOUT_CHECKPOINTS = {"max_wal_size": "1GB", "checkpoint_timeout": "1h"}
@@ -34,7 +41,15 @@ def disk(premises: Path) -> Iterator[Disk]:
 
         def mount(size: str) -> Path:
             folder = Path(tempfile.mkdtemp(dir=premises))
-            command = ["mount", "-t", "tmpfs", "-o", f"size={size},mode=755", "htm-tests", str(folder)]
+            command = [
+                "mount",
+                "-t",
+                "tmpfs",
+                "-o",
+                f"size={size},mode=755",
+                "htm-tests",
+                str(folder),
+            ]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
             if done.returncode:
                 pytest.skip(f"a small disk cannot be mounted: {done.stderr.strip()}")

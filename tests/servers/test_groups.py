@@ -22,12 +22,16 @@ def eventually(what: Callable[[], bool]) -> bool:
 def cleared_elsewhere(memory: Memory) -> None:
     """Let another process, as it were, empty the group's working memory."""
     known = memory._engine.working
-    far = WorkingSet(memory._engine.database, known.key, budget=known.memory.budget, policy=known.policy)
+    far = WorkingSet(
+        memory._engine.database, known.key, budget=known.memory.budget, policy=known.policy
+    )
     far.catch_up(now=time.time())
     far.memory.clear()
 
 
-def test_behind_a_pooler_members_look_for_changes_themselves_and_say_so(pooler: Pooler, memory_at: Open) -> None:
+def test_behind_a_pooler_members_look_for_changes_themselves_and_say_so(
+    pooler: Pooler, memory_at: Open
+) -> None:
     with memory_at(pooler.dsn()) as memory:
         group = memory.group("team", lease=60)
         memory.remember("in mind")

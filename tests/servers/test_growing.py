@@ -27,8 +27,24 @@ def test_memories_move_from_the_private_server_to_ones_own_and_are_read_from_its
     modern: Cluster, premises: Path, tmp_path: Path
 ) -> None:
     tenant = f"growing-{uuid4().hex[:8]}"
-    htm("remember", "The heron nests by the river.", "--tenant", tenant, "--key", "heron", "--no-wait")
-    htm("remember", "Bella feeds the swans at noon.", "--tenant", tenant, "--session", "park", "--no-wait")
+    htm(
+        "remember",
+        "The heron nests by the river.",
+        "--tenant",
+        tenant,
+        "--key",
+        "heron",
+        "--no-wait",
+    )
+    htm(
+        "remember",
+        "Bella feeds the swans at noon.",
+        "--tenant",
+        tenant,
+        "--session",
+        "park",
+        "--no-wait",
+    )
     target = tmp_path / "memories.jsonl"
     htm("export", str(target), "--tenant", tenant)
     own = {"HTM_DATABASE_URL": modern.dsn()}
@@ -41,7 +57,9 @@ def test_memories_move_from_the_private_server_to_ones_own_and_are_read_from_its
         assert {mention["content"] for mention in said} == {
             "The heron nests by the river.", "Bella feeds the swans at noon.",
         }  # fmt: skip
-        found = json.loads(htm("doctor", "--json", "--tenant", tenant, well=False, **spread))["findings"]
+        found = json.loads(htm("doctor", "--json", "--tenant", tenant, well=False, **spread))[
+            "findings"
+        ]
         assert [each["state"] for each in found if each["about"] == "replica"] == ["well"]
     finally:
         replica.remove()

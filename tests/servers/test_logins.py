@@ -31,7 +31,9 @@ def bare(modern: Cluster) -> str:
 
 
 @pytest.mark.parametrize("login", [ADMIN, APP])
-def test_superusers_and_members_are_served_every_verb(cluster: Cluster, login: str, memory_at: Open) -> None:
+def test_superusers_and_members_are_served_every_verb(
+    cluster: Cluster, login: str, memory_at: Open
+) -> None:
     with memory_at(cluster.dsn(login)) as memory:
         every_verb(memory)
 
@@ -40,23 +42,33 @@ def test_the_members_login_may_define_nothing(cluster: Cluster) -> None:
     import psycopg
 
     with psycopg.connect(cluster.dsn(APP), autocommit=True) as connection:
-        for statement in ("create table htm.mine (x int)", "create table public.mine (x int)", "set role htm_owner"):
+        for statement in (
+            "create table htm.mine (x int)",
+            "create table public.mine (x int)",
+            "set role htm_owner",
+        ):
             with pytest.raises(psycopg.errors.InsufficientPrivilege):
                 connection.execute(statement)
 
 
-def test_a_login_without_membership_is_told_the_command_that_mends_it(cluster: Cluster, memory_at: Open) -> None:
+def test_a_login_without_membership_is_told_the_command_that_mends_it(
+    cluster: Cluster, memory_at: Open
+) -> None:
     with memory_at(cluster.dsn(OUTSIDER)) as memory, pytest.raises(SchemaOutdated) as caught:
         memory.remember("let me in")
     assert f'grant htm_app, htm_worker to "{OUTSIDER}";' in str(caught.value)
 
 
-def test_what_a_newcomer_lacks_is_named_command_by_command(new_cluster: NewCluster, memory_at: Open) -> None:
+def test_what_a_newcomer_lacks_is_named_command_by_command(
+    new_cluster: NewCluster, memory_at: Open
+) -> None:
     """On a server that knows nothing of us, doing what each message says ends in a database that serves."""
     server = new_cluster(programs.modern(), prepared=False)
     server.create("fresh")
     with server.admin("fresh") as admin:
-        admin.execute(f"create role newcomer login password '{PASSWORD.replace(chr(39), chr(39) * 2)}'")
+        admin.execute(
+            f"create role newcomer login password '{PASSWORD.replace(chr(39), chr(39) * 2)}'"
+        )
         told = []
         for _ in range(6):
             with memory_at(server.dsn("newcomer", database="fresh")) as memory:
@@ -75,10 +87,16 @@ def test_what_a_newcomer_lacks_is_named_command_by_command(new_cluster: NewClust
     assert "create schema htm" in commands
 
 
-def test_an_extension_that_the_server_does_not_have_is_said_to_be_installed_first(modern: Cluster, bare: str) -> None:
+def test_an_extension_that_the_server_does_not_have_is_said_to_be_installed_first(
+    modern: Cluster, bare: str
+) -> None:
     with modern.admin("postgres") as admin:
-        admin.execute(f"alter database {bare} set extension_control_path = '/nowhere'")  # where no pgvector lies
-    with pytest.raises(SchemaOutdated, match=r"not available.*its files must be on the server first") as caught:
+        admin.execute(
+            f"alter database {bare} set extension_control_path = '/nowhere'"
+        )  # where no pgvector lies
+    with pytest.raises(
+        SchemaOutdated, match=r"not available.*its files must be on the server first"
+    ) as caught:
         migrate(modern.dsn(ADMIN, database=bare))
     assert "create extension vector schema pgvector;" in str(caught.value)
 
@@ -87,7 +105,9 @@ def test_an_old_pgvector_is_refused_with_the_command(modern: Cluster, bare: str)
     with modern.admin(bare) as admin:
         admin.execute("create extension vector")
         admin.execute("update pg_extension set extversion = '0.7.4' where extname = 'vector'")
-    with pytest.raises(SchemaOutdated, match=r"0\.8 or newer, got 0\.7\.4.*alter extension vector update;"):
+    with pytest.raises(
+        SchemaOutdated, match=r"0\.8 or newer, got 0\.7\.4.*alter extension vector update;"
+    ):
         migrate(modern.dsn(ADMIN, database=bare))
 
 
@@ -96,7 +116,9 @@ def test_an_old_server_is_refused() -> None:
         check_server({"server": 140012})
 
 
-def test_without_auto_migrate_an_empty_database_is_named_as_such(modern: Cluster, bare: str, memory_at: Open) -> None:
+def test_without_auto_migrate_an_empty_database_is_named_as_such(
+    modern: Cluster, bare: str, memory_at: Open
+) -> None:
     with (
         memory_at(modern.dsn(ADMIN, database=bare), auto_migrate=False) as memory,
         pytest.raises(SchemaOutdated, match="htm migrate"),
@@ -124,7 +146,12 @@ def test_a_refused_connection_is_told_without_its_password(
     memory = memory_at(wrong(cluster)[mistake])
     with pytest.raises(DatabaseUnavailable) as caught:
         memory.remember("hello")
-    told = [str(caught.value), repr(caught.value), "".join(traceback.format_exception(caught.value)), caplog.text]
+    told = [
+        str(caught.value),
+        repr(caught.value),
+        "".join(traceback.format_exception(caught.value)),
+        caplog.text,
+    ]
     told += [repr(memory), repr(memory._engine.database)]
     for text in told:
         assert PASSWORD not in text
@@ -133,7 +160,9 @@ def test_a_refused_connection_is_told_without_its_password(
 
 
 @pytest.mark.parametrize("debug", [(), ("--debug",)])
-def test_the_command_line_tells_neither_its_password(cluster: Cluster, debug: tuple[str, ...]) -> None:
+def test_the_command_line_tells_neither_its_password(
+    cluster: Cluster, debug: tuple[str, ...]
+) -> None:
     done = htm("stats", *debug, url=cluster.dsn(password=PASSWORD + "x"))
     assert done.returncode != 0
     assert "password authentication failed" in done.stderr
@@ -141,13 +170,17 @@ def test_the_command_line_tells_neither_its_password(cluster: Cluster, debug: tu
     assert quote(PASSWORD, safe="") not in done.stdout + done.stderr
 
 
-def test_the_doctor_is_content_with_a_members_login_and_refuses_the_superusers(cluster: Cluster) -> None:
+def test_the_doctor_is_content_with_a_members_login_and_refuses_the_superusers(
+    cluster: Cluster,
+) -> None:
     with crash_safe(cluster.dsn(ADMIN)):
         said = {
-            login: htm("doctor", "--json", "--tenant", "unheard-of", url=cluster.dsn(login)) for login in (APP, ADMIN)
+            login: htm("doctor", "--json", "--tenant", "unheard-of", url=cluster.dsn(login))
+            for login in (APP, ADMIN)
         }
     found = {
-        login: {each["about"]: each for each in json.loads(done.stdout)["findings"]} for login, done in said.items()
+        login: {each["about"]: each for each in json.loads(done.stdout)["findings"]}
+        for login, done in said.items()
     }
     assert said[APP].returncode == 0, said[APP].stdout
     assert found[APP]["login"]["state"] == "well"
@@ -160,11 +193,15 @@ def test_the_doctor_is_content_with_a_members_login_and_refuses_the_superusers(c
 def test_a_member_of_the_owner_migrates_without_being_a_superuser(cluster: Cluster) -> None:
     assert not migrate(cluster.dsn(MIGRATOR))
     with cluster.admin() as admin:
-        admin.execute("drop schema if exists second cascade; create schema second authorization htm_owner")
+        admin.execute(
+            "drop schema if exists second cascade; create schema second authorization htm_owner"
+        )
     assert len(migrate(cluster.dsn(MIGRATOR), schema="second").migrations) > 5
 
 
-def test_the_session_is_encrypted_and_bound_to_the_certificate(cluster: Cluster, memory_at: Open) -> None:
+def test_the_session_is_encrypted_and_bound_to_the_certificate(
+    cluster: Cluster, memory_at: Open
+) -> None:
     with memory_at(cluster.dsn(channel_binding="require")) as memory:
         memory.remember("over TLS")
         with cluster.admin() as admin:

@@ -45,7 +45,10 @@ def test_a_proxy_that_spreads_the_statements_of_a_transaction_is_named(
     pgpool = Pgpool(*servers, premises, balances=True)
     pgpool.start()
     try:
-        with memory_at(pgpool.dsn) as memory, pytest.raises(StorageError, match="load_balance_mode = off"):
+        with (
+            memory_at(pgpool.dsn) as memory,
+            pytest.raises(StorageError, match="load_balance_mode = off"),
+        ):
             use(memory)
     finally:
         pgpool.stop()
@@ -62,13 +65,20 @@ def test_pgpool_that_does_not_balance_serves_the_url_and_is_no_replica(
         with memory_at(pgpool.dsn, read_url=SecretStr(replica.dsn())) as memory:
             memory.remember("The heron nests by the river.", key="heron")
             assert memory.get("heron").content == "The heron nests by the river."
-            assert [hit.content for hit in memory.recall("heron", hold=False)] == ["The heron nests by the river."]
+            assert [hit.content for hit in memory.recall("heron", hold=False)] == [
+                "The heron nests by the river."
+            ]
         with memory_at(primary.dsn(), read_url=SecretStr(pgpool.dsn)) as memory:
             memory.remember("The heron fishes at dawn.", key="fishing")
             assert memory.get("fishing").content == "The heron fishes at dawn."
             read_url = SecretStr(pgpool.dsn)
             findings = examine(
-                primary.dsn(), worker=primary.dsn(), schema="htm", tenant=memory.tenant, model="", read_url=read_url
+                primary.dsn(),
+                worker=primary.dsn(),
+                schema="htm",
+                tenant=memory.tenant,
+                model="",
+                read_url=read_url,
             )
         (found,) = (finding for finding in findings if finding.about == "replica")
         assert found.state == "wrong"

@@ -39,13 +39,24 @@ def left_behind(pooler: Pooler) -> dict[str, Any]:
     with psycopg.connect(pooler.dsn(), autocommit=True, prepare_threshold=None) as connection:
         row = connection.execute(LEFT).fetchone()
     assert row is not None
-    return dict(zip(("own_role", "path", "tenant", "timeout", "prepared", "locks"), row, strict=True))
+    return dict(
+        zip(("own_role", "path", "tenant", "timeout", "prepared", "locks"), row, strict=True)
+    )
 
 
-CLEAN = {"own_role": True, "path": '"$user", public', "tenant": "", "timeout": "0", "prepared": 0, "locks": 0}
+CLEAN = {
+    "own_role": True,
+    "path": '"$user", public',
+    "tenant": "",
+    "timeout": "0",
+    "prepared": 0,
+    "locks": 0,
+}
 
 
-def test_every_verb_is_served_and_nothing_is_left_in_the_session(pooler: Pooler, memory_at: Open) -> None:
+def test_every_verb_is_served_and_nothing_is_left_in_the_session(
+    pooler: Pooler, memory_at: Open
+) -> None:
     with memory_at(pooler.dsn()) as memory:
         every_verb(memory)
         assert left_behind(pooler) == CLEAN
@@ -60,7 +71,9 @@ def test_with_a_worker_of_its_own_too(pooler: Pooler, memory_at: Open) -> None:
     assert left_behind(pooler) == CLEAN
 
 
-def test_tenants_who_share_the_session_never_see_each_other(pooler: Pooler, memory_at: Open) -> None:
+def test_tenants_who_share_the_session_never_see_each_other(
+    pooler: Pooler, memory_at: Open
+) -> None:
     """Threads of several tenants at once, each asking for everything it may see."""
     tenants = [f"tenant-{uuid.uuid4().hex[:8]}" for _ in range(4)]
 
@@ -71,7 +84,11 @@ def test_tenants_who_share_the_session_never_see_each_other(pooler: Pooler, memo
         for step in range(12):
             memory.remember(f"{tenant} says {number} {step}")
             found = dice.choice(
-                [memory.list, memory.timeline, lambda m=memory: m.recall("says", mode="text", limit=50)]
+                [
+                    memory.list,
+                    memory.timeline,
+                    lambda m=memory: m.recall("says", mode="text", limit=50),
+                ]
             )()
             seen |= {each.content.split()[0] for each in found}
         return seen
@@ -82,7 +99,9 @@ def test_tenants_who_share_the_session_never_see_each_other(pooler: Pooler, memo
     assert left_behind(pooler) == CLEAN
 
 
-def test_a_transaction_without_a_tenant_does_not_inherit_the_last_ones(pooler: Pooler, memory_at: Open) -> None:
+def test_a_transaction_without_a_tenant_does_not_inherit_the_last_ones(
+    pooler: Pooler, memory_at: Open
+) -> None:
     memory = memory_at(pooler.dsn())
     memory.remember("mine")
     with psycopg.connect(pooler.dsn(), prepare_threshold=None) as other:
@@ -91,7 +110,9 @@ def test_a_transaction_without_a_tenant_does_not_inherit_the_last_ones(pooler: P
             other.execute("select * from htm.nodes")
 
 
-def test_a_statement_is_asked_over_and_over_without_being_prepared(pooler: Pooler, memory_at: Open) -> None:
+def test_a_statement_is_asked_over_and_over_without_being_prepared(
+    pooler: Pooler, memory_at: Open
+) -> None:
     """From its fifth use the driver would prepare it, and the next client would meet a statement of that name."""
     for _ in range(3):
         memory = memory_at(pooler.dsn(), pool_min=0)
@@ -115,7 +136,9 @@ def test_a_server_that_is_away_behind_it_is_told_within_the_patience_of_the_sett
         server.stop()
         for memory in (known, memory_at(between.dsn(), tenant="another", pool_timeout=2.1)):
             for _ in range(2):
-                with pytest.raises(DatabaseUnavailable, match=r"no answer for 2|server login has been failing"):
+                with pytest.raises(
+                    DatabaseUnavailable, match=r"no answer for 2|server login has been failing"
+                ):
                     memory.remember("into the void")
         server.start()
         for _ in range(100):
@@ -136,7 +159,9 @@ def test_migrations_run_through_it(pooler: Pooler, oldest: Cluster) -> None:
     assert left_behind(pooler) == CLEAN
 
 
-def test_work_that_needs_a_session_of_its_own_is_refused_and_names_the_setting(pooler: Pooler, memory_at: Open) -> None:
+def test_work_that_needs_a_session_of_its_own_is_refused_and_names_the_setting(
+    pooler: Pooler, memory_at: Open
+) -> None:
     database = memory_at(pooler.dsn(ADMIN))._engine.database
     with pytest.raises(StorageError, match="migrate_url"), database.owner():
         pass
@@ -144,7 +169,9 @@ def test_work_that_needs_a_session_of_its_own_is_refused_and_names_the_setting(p
     assert left_behind(pooler) == CLEAN
 
 
-def test_with_a_direct_owner_indexes_are_built_behind_it(pooler: Pooler, oldest: Cluster, memory_at: Open) -> None:
+def test_with_a_direct_owner_indexes_are_built_behind_it(
+    pooler: Pooler, oldest: Cluster, memory_at: Open
+) -> None:
     memory = memory_at(pooler.dsn(), migrate_url=oldest.dsn(MIGRATOR))
     for n in range(60):
         memory.remember(f"note {n} on subject {n % 7}")
@@ -167,4 +194,8 @@ def test_a_long_run_of_an_agent_is_stored_whole_where_the_pooler_is_far_away(
         assert len(kept) == 2 * STEPS + 2
         shutdown()
     assert left_behind(pooler) == CLEAN
-    assert not [each for each in caplog.records if "could not be kept" in each.message or "without it" in each.message]
+    assert not [
+        each
+        for each in caplog.records
+        if "could not be kept" in each.message or "without it" in each.message
+    ]

@@ -45,7 +45,9 @@ def standby(primary: Cluster, premises: Path) -> Iterator[Cluster]:
 
 
 @pytest.fixture
-def replica(primary: Cluster, standby: Cluster, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:
+def replica(
+    primary: Cluster, standby: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Cluster]:
     """The replica, which has replayed everything; these tests may pause and stop it."""
     monkeypatch.setattr(replicas, "FIRST_PAUSE", 0.2)
     await_replay(primary, standby)
@@ -76,7 +78,9 @@ def contents(memory: Memory) -> set[str]:
     return {node.content for node in memory.list(limit=1000)}
 
 
-def test_what_only_reads_goes_on_while_the_primary_is_down(primary: Cluster, replica: Cluster, memory_at: Open) -> None:
+def test_what_only_reads_goes_on_while_the_primary_is_down(
+    primary: Cluster, replica: Cluster, memory_at: Open
+) -> None:
     with opened(memory_at, primary, replica, pool_timeout=2.0) as memory:
         memory.remember("The heron nests by the river.", key="heron", session="s")
         memory.collection("birds").put([{"id": "heron", "content": "A grey heron."}])
@@ -87,7 +91,9 @@ def test_what_only_reads_goes_on_while_the_primary_is_down(primary: Cluster, rep
         try:
             hits = memory.recall("Where does the heron nest?", hold=False)
             assert [hit.content for hit in hits] == ["The heron nests by the river."]
-            assert [mention.content for mention in memory.timeline(session="s")] == ["The heron nests by the river."]
+            assert [mention.content for mention in memory.timeline(session="s")] == [
+                "The heron nests by the river."
+            ]
             assert memory.get("heron").content == "The heron nests by the river."
             assert memory.collection("birds").query("grey heron", mode="text")[0].item.id == "heron"
             assert memory.collection("birds").count() == 1
@@ -102,7 +108,11 @@ def test_an_export_is_read_from_the_replica_as_it_was_when_it_began(
 ) -> None:
     answered = []
     run = replicas.Replicas.run
-    monkeypatch.setattr(replicas.Replicas, "run", lambda self, work: answered.append(run(self, work)) or answered[-1])
+    monkeypatch.setattr(
+        replicas.Replicas,
+        "run",
+        lambda self, work: answered.append(run(self, work)) or answered[-1],
+    )
     with opened(memory_at, primary, replica, read_wait=10.0) as memory:
         memory.remember("The heron nests by the river.")
         target = io.StringIO()
@@ -131,7 +141,10 @@ def test_a_memory_sees_what_another_one_of_this_process_wrote(
 ) -> None:
     """Also where that one has other settings, or reads from no replica."""
     reader = opened(memory_at, primary, replica)
-    others = [opened(memory_at, primary, replica, max_content=1000), memory_at(primary.dsn(), verb_timeout=20.0)]
+    others = [
+        opened(memory_at, primary, replica, max_content=1000),
+        memory_at(primary.dsn(), verb_timeout=20.0),
+    ]
     with reader, others[0], others[1]:
         reader.remember("before")
         await_replay(primary, replica)
@@ -218,7 +231,9 @@ def test_a_replica_that_hangs_costs_a_part_of_the_verb_and_not_its_answer(
         memory.flush()
         assert contents(memory) == {"said"}
         with replica.admin() as admin:
-            sessions = admin.execute("select pid from pg_stat_activity where usename = %s", [APP]).fetchall()
+            sessions = admin.execute(
+                "select pid from pg_stat_activity where usename = %s", [APP]
+            ).fetchall()
         for (pid,) in sessions:
             os.kill(int(str(pid)), signal.SIGSTOP)
         try:
@@ -232,7 +247,9 @@ def test_a_replica_that_hangs_costs_a_part_of_the_verb_and_not_its_answer(
     assert "gave no answer" in caplog.text
 
 
-def test_the_wall_between_users_holds_on_a_replica(primary: Cluster, replica: Cluster, memory_at: Open) -> None:
+def test_the_wall_between_users_holds_on_a_replica(
+    primary: Cluster, replica: Cluster, memory_at: Open
+) -> None:
     with primary.admin() as admin:
         admin.execute("set role htm_owner")
         admin.execute("set search_path = htm, pg_temp")
@@ -240,12 +257,16 @@ def test_the_wall_between_users_holds_on_a_replica(primary: Cluster, replica: Cl
         key = admin.execute("select encode(key, 'hex') from user_walls").fetchone()
     assert key is not None
     try:
-        with opened(memory_at, primary, replica, read_wait=5.0, user_walls_key=SecretStr(str(key[0]))) as memory:
+        with opened(
+            memory_at, primary, replica, read_wait=5.0, user_walls_key=SecretStr(str(key[0]))
+        ) as memory:
             memory.remember("shared")
             memory.of(user="ann").remember("Ann's own")
             assert contents(memory.of(user="ann")) == {"shared", "Ann's own"}
             assert contents(memory.of(user="bob")) == {"shared"}
-            assert [hit.content for hit in memory.of(user="bob").recall("Ann's own", hold=False)] != ["Ann's own"]
+            assert [
+                hit.content for hit in memory.of(user="bob").recall("Ann's own", hold=False)
+            ] != ["Ann's own"]
     finally:
         with primary.admin() as admin:
             admin.execute("set role htm_owner")
@@ -325,7 +346,11 @@ def test_a_standby_that_is_to_be_written_to_is_named_as_such(
 
 
 def test_a_pooler_may_stand_before_the_replica(
-    primary: Cluster, replica: Cluster, memory_at: Open, premises: Path, caplog: pytest.LogCaptureFixture
+    primary: Cluster,
+    replica: Cluster,
+    memory_at: Open,
+    premises: Path,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     between = Pooler(programs.pgbouncer(), replica, Path(tempfile.mkdtemp(dir=premises)))
     between.start()
@@ -413,7 +438,12 @@ def test_the_doctor_knows_a_replica_its_lag_and_what_is_none(
     def said(read_url: str) -> tuple[str, str]:
         """The doctor's finding of a replica: its state, and what it says."""
         found = examine(
-            primary.dsn(), worker=primary.dsn(), schema="htm", tenant="t", model="m", read_url=SecretStr(read_url)
+            primary.dsn(),
+            worker=primary.dsn(),
+            schema="htm",
+            tenant="t",
+            model="m",
+            read_url=SecretStr(read_url),
         )
         (finding,) = [each for each in found if each.about == "replica"]
         return finding.state, finding.says
@@ -421,11 +451,16 @@ def test_the_doctor_knows_a_replica_its_lag_and_what_is_none(
     assert said(replica.dsn())[0] == "well"
     replay(replica, on=False)
     with memory_at(primary.dsn()) as memory:
-        memory.log("s").append([{"role": "tool", "payload": os.urandom(20 << 20), "content": "a scan"}])
+        memory.log("s").append(
+            [{"role": "tool", "payload": os.urandom(20 << 20), "content": "a scan"}]
+        )
     state, says = said(replica.dsn())
     assert state == "note"
     assert "bytes of the log behind" in says
-    assert said(primary.dsn()) == ("wrong", "it is no standby, maybe since it was promoted, so the primary answers all")
+    assert said(primary.dsn()) == (
+        "wrong",
+        "it is no standby, maybe since it was promoted, so the primary answers all",
+    )
     assert "another server" in said(oldest.dsn())[1]
     assert "no replica answers" in said("postgresql://app:geheim@127.0.0.1:9/htm")[1]
 

@@ -57,7 +57,10 @@ def _end_sessions(cluster: Cluster) -> None:
 def test_every_verb_is_served_under_all_hostile_settings(
     oldest: Cluster, pooler: Pooler, memory_at: Open, of: str, pooled: bool
 ) -> None:
-    with set_for(oldest, of, HOSTILE), memory_at(pooler.dsn() if pooled else oldest.dsn()) as memory:
+    with (
+        set_for(oldest, of, HOSTILE),
+        memory_at(pooler.dsn() if pooled else oldest.dsn()) as memory,
+    ):
         every_verb(memory)
         memory.remember("It is kept.", tags=["a:b"])
         assert memory.timeline()[0].at.tzinfo is not None
@@ -92,7 +95,9 @@ def test_a_read_only_database_is_called_what_it_is(oldest: Cluster, memory_at: O
 
 
 @pytest.mark.parametrize("encoding", ["LATIN1", "SQL_ASCII", "EUC_JP"])
-def test_a_database_that_is_not_in_utf8_is_refused_in_words(oldest: Cluster, memory_at: Open, encoding: str) -> None:
+def test_a_database_that_is_not_in_utf8_is_refused_in_words(
+    oldest: Cluster, memory_at: Open, encoding: str
+) -> None:
     with oldest.admin() as admin:
         admin.autocommit = True
         admin.execute(f"create database other encoding '{encoding}' locale 'C' template template0")

@@ -20,11 +20,17 @@ def every_verb(memory: Memory) -> None:
 
 def say(memory: Memory) -> None:
     node = memory.remember(
-        "The ferry leaves at nine.", key="ferry", tags=["travel:sea"], metadata={"pier": 4}, session="s"
+        "The ferry leaves at nine.",
+        key="ferry",
+        tags=["travel:sea"],
+        metadata={"pier": 4},
+        session="s",
     )
     memory.remember_many([{"content": "Tea is in the blue tin."}, {"content": "The cat sleeps."}])
     memory.revise("ferry", "The ferry leaves at ten.", if_version=node.version, session="s")
-    memory.log("chat").append([{"role": "user", "content": "hello"}, {"role": "assistant", "content": "good morning"}])
+    memory.log("chat").append(
+        [{"role": "user", "content": "hello"}, {"role": "assistant", "content": "good morning"}]
+    )
     documents = memory.collection("pages")
     documents.put([{"id": "one", "content": "A page about harbours."}])
     assert [hit.item.id for hit in documents.query("harbours")] == ["one"]
@@ -33,7 +39,10 @@ def say(memory: Memory) -> None:
 
 def ask(memory: Memory) -> None:
     for mode in ("hybrid", "vector", "text"):
-        assert memory.recall("when does the ferry leave", mode=mode)[0].content == "The ferry leaves at ten."
+        assert (
+            memory.recall("when does the ferry leave", mode=mode)[0].content
+            == "The ferry leaves at ten."
+        )
     assert len(memory.recall("tea", tags=["travel"], mode="text")) == 0
     assert memory.context(budget=500).tokens <= 500
 
@@ -45,8 +54,13 @@ def look(memory: Memory) -> None:
         "The ferry leaves at ten.",
     ]
     assert "The cat sleeps." in {node.content for node in memory.list()}
-    assert [mention.content for mention in memory.timeline(session="chat")] == ["hello", "good morning"]
-    assert [mention.content for mention in memory.who_said("blue tin")] == ["Tea is in the blue tin."]
+    assert [mention.content for mention in memory.timeline(session="chat")] == [
+        "hello",
+        "good morning",
+    ]
+    assert [mention.content for mention in memory.who_said("blue tin")] == [
+        "Tea is in the blue tin."
+    ]
 
 
 def forget(memory: Memory) -> None:

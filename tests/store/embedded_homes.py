@@ -25,7 +25,9 @@ from htm_core.embedded.watchdog import ABSENT, probe, running_pid
 REPOSITORY = Path(__file__).resolve().parents[2]
 LINGER = 0.1
 ROOMY = Path("/dev/shm").is_dir() and shutil.disk_usage("/dev/shm").free > 1 << 30
-SCRATCH = "/dev/shm" if ROOMY else "/tmp"  # clusters come and go by the dozen here: memory spares the disk
+SCRATCH = (
+    "/dev/shm" if ROOMY else "/tmp"
+)  # clusters come and go by the dozen here: memory spares the disk
 ROOT = os.geteuid() == 0
 SERVER_UID = pwd.getpwnam("nobody").pw_uid if ROOT else os.geteuid()
 
@@ -67,7 +69,8 @@ def processes(home: Path) -> list[psutil.Process]:
     for process in psutil.process_iter():
         try:
             if process.pid != os.getpid() and (
-                any(str(home) in word for word in process.cmdline()) or process.cwd().startswith(str(home))
+                any(str(home) in word for word in process.cmdline())
+                or process.cwd().startswith(str(home))
             ):
                 found.append(process)
         except psutil.Error:
@@ -132,7 +135,9 @@ def postmaster(home: Path) -> psutil.Process:
 
 
 def watchdog_of(home: Path) -> psutil.Process:
-    return next(p for p in processes(home) if any(word.endswith("watchdog.py") for word in command_of(p)))
+    return next(
+        p for p in processes(home) if any(word.endswith("watchdog.py") for word in command_of(p))
+    )
 
 
 def ask(dsn: str, question: str) -> Any:
@@ -147,7 +152,9 @@ def environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": path}
 
 
-def client(home: Path, *, script: str = WAIT, linger: float = LINGER, **how: Any) -> subprocess.Popen[str]:
+def client(
+    home: Path, *, script: str = WAIT, linger: float = LINGER, **how: Any
+) -> subprocess.Popen[str]:
     """Another process of this account that uses the home."""
     return subprocess.Popen(
         [sys.executable, "-c", script, str(home), str(linger)],
@@ -171,7 +178,9 @@ def ordinary(script: str, *arguments: str, uid: int) -> subprocess.CompletedProc
             "capture_output": True,
         }  # fmt: skip
         try:
-            if not subprocess.run([*command, "import htm_core.embedded.server, psutil, psycopg"], **how).returncode:
+            if not subprocess.run(
+                [*command, "import htm_core.embedded.server, psutil, psycopg"], **how
+            ).returncode:
                 return subprocess.run([*command, script, *arguments], **how)
         except PermissionError:
             continue

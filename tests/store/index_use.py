@@ -47,7 +47,10 @@ def _counts(database: Database, ask: Callable[[], object]) -> tuple[Counter[Key]
     rows: Counter[Key] = Counter()
 
     def read(connection: Connection) -> tuple[Counter[Key], Counter[Key]]:
-        found = [dict(row) for row in execute(connection, COUNTED, [schema, tables_schema(schema)]).fetchall()]
+        found = [
+            dict(row)
+            for row in execute(connection, COUNTED, [schema, tables_schema(schema)]).fetchall()
+        ]
         keys: list[Key] = [(each["name"], each["kind"], each["of_table"]) for each in found]
         return (
             Counter(dict(zip(keys, (each["scans"] for each in found), strict=True))),

@@ -17,7 +17,9 @@ from tests.conftest import SETTINGS
 
 def settings_in(schema: str) -> Settings:
     """The tests' settings in a schema, where nothing is done but by the test."""
-    return SETTINGS.model_copy(update={"schema_": schema, "roles": "htm", "max_drafts": 10_000, "worker": "off"})
+    return SETTINGS.model_copy(
+        update={"schema_": schema, "roles": "htm", "max_drafts": 10_000, "worker": "off"}
+    )
 
 
 @contextmanager

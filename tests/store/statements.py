@@ -12,7 +12,11 @@ CORE = Path(__file__).parents[2] / "htm_core"
 def statement_files() -> list[Path]:
     """The files of named statements: all of the package but what the database itself has, and the query of SQLite."""
     own = {"migrations", "functions"}
-    return [path for path in sorted(CORE.rglob("*.sql")) if path.parent.name not in own and "cli" not in path.parts]
+    return [
+        path
+        for path in sorted(CORE.rglob("*.sql"))
+        if path.parent.name not in own and "cli" not in path.parts
+    ]
 
 
 def names_of_statements() -> dict[str, str]:

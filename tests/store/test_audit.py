@@ -24,7 +24,9 @@ def write(
     database: Database, tenant: str, *, owner: str = "ann", kind: str = "erase", **more: Any
 ) -> store_audit.Recorded:
     with database.transaction(tenant, claim=claim_of(owner)) as connection:
-        return store_audit.record(connection, id=uuid.uuid4(), kind=kind, owner=owner, robot="atlas", at=NOW, **more)
+        return store_audit.record(
+            connection, id=uuid.uuid4(), kind=kind, owner=owner, robot="atlas", at=NOW, **more
+        )
 
 
 def problems(database: Database, tenant: str) -> list[tuple[int, str]]:
@@ -32,12 +34,15 @@ def problems(database: Database, tenant: str) -> list[tuple[int, str]]:
         return [(row["seq"], row["problem"]) for row in store_audit.problems(connection)]
 
 
-def test_a_digest_is_that_of_the_one_before_and_of_the_body(database: Database, tenant: str) -> None:
+def test_a_digest_is_that_of_the_one_before_and_of_the_body(
+    database: Database, tenant: str
+) -> None:
     first = write(database, tenant, about={"session": "chat"}, facts={"nodes": 3})
     second = write(database, tenant)
     with database.owner() as connection:
         rows = connection.execute(
-            "select chain, body, encode(digest, 'hex') as digest from audit where tenant = %s order by seq", [tenant]
+            "select chain, body, encode(digest, 'hex') as digest from audit where tenant = %s order by seq",
+            [tenant],
         ).fetchall()
     before = str(rows[0]["chain"])
     for row, recorded in zip(rows, (first, second), strict=True):
@@ -51,7 +56,8 @@ def test_names_are_digests_by_a_key_of_the_tenant(database: Database, tenant: st
     write(database, f"{tenant}-2", owner="ann@example.com")
     with database.owner() as connection:
         rows = connection.execute(
-            "select a::text as row, body from audit a where tenant like %s order by tenant", [tenant + "%"]
+            "select a::text as row, body from audit a where tenant like %s order by tenant",
+            [tenant + "%"],
         ).fetchall()
     assert not any(word in row["row"] for row in rows for word in ("ann@", "secret"))
     plain = hashlib.sha256(b"ann@example.com").hexdigest()
@@ -108,13 +114,19 @@ def test_who_serves_verbs_can_add_entries_and_nothing_else(
 ) -> None:
     write(database, tenant)
     before = contents(database, tenant)
-    with pytest.raises((HTMError, pg.InsufficientPrivilege)), entered(database, tenant, role) as connection:
+    with (
+        pytest.raises((HTMError, pg.InsufficientPrivilege)),
+        entered(database, tenant, role) as connection,
+    ):
         connection.execute(harm)
     assert contents(database, tenant) == before
 
 
 def test_entries_written_at_the_same_time_have_one_order(database: Database, tenant: str) -> None:
-    threads = [threading.Thread(target=lambda: [write(database, tenant) for _ in range(5)]) for _ in range(6)]
+    threads = [
+        threading.Thread(target=lambda: [write(database, tenant) for _ in range(5)])
+        for _ in range(6)
+    ]
     for each in threads:
         each.start()
     for each in threads:
@@ -123,12 +135,16 @@ def test_entries_written_at_the_same_time_have_one_order(database: Database, ten
     assert len(contents(database, tenant)) == 30
 
 
-def test_a_transaction_that_fails_leaves_no_entry_and_no_gap(database: Database, tenant: str) -> None:
+def test_a_transaction_that_fails_leaves_no_entry_and_no_gap(
+    database: Database, tenant: str
+) -> None:
     write(database, tenant)
 
     def fail() -> None:
         with database.transaction(tenant, claim=claim_of("ann")) as connection:
-            store_audit.record(connection, id=uuid.uuid4(), kind="erase", owner="ann", robot="atlas", at=NOW)
+            store_audit.record(
+                connection, id=uuid.uuid4(), kind="erase", owner="ann", robot="atlas", at=NOW
+            )
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
@@ -140,7 +156,9 @@ def test_a_transaction_that_fails_leaves_no_entry_and_no_gap(database: Database,
 
 def contents(database: Database, tenant: str) -> list[Any]:
     with database.owner() as connection:
-        return connection.execute("select * from audit where tenant = %s order by seq", [tenant]).fetchall()
+        return connection.execute(
+            "select * from audit where tenant = %s order by seq", [tenant]
+        ).fetchall()
 
 
 def entered(database: Database, tenant: str, role: str) -> Any:

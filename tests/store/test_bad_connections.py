@@ -13,7 +13,14 @@ import psycopg
 import pytest
 from psycopg_pool import PoolTimeout
 
-from htm_core import DatabaseUnavailable, InvalidInput, Memory, QueryTimeout, SchemaOutdated, Settings
+from htm_core import (
+    DatabaseUnavailable,
+    InvalidInput,
+    Memory,
+    QueryTimeout,
+    SchemaOutdated,
+    Settings,
+)
 from htm_core.db.database import Database
 from htm_core.db.database import database as database_of
 from htm_core.db.errors import redact
@@ -52,7 +59,13 @@ def refused(url: str, caplog: pytest.LogCaptureFixture) -> str:
     memory = at(url)
     with pytest.raises(DatabaseUnavailable) as caught:
         memory.remember("hello")
-    told = [str(caught.value), repr(caught.value), caplog.text, repr(memory), repr(runtime(url, IMPATIENT).database)]
+    told = [
+        str(caught.value),
+        repr(caught.value),
+        caplog.text,
+        repr(memory),
+        repr(runtime(url, IMPATIENT).database),
+    ]
     for text in [*told, "".join(traceback.format_exception(caught.value))]:
         assert PASSWORD not in text
     return str(caught.value)
@@ -118,7 +131,9 @@ def test_passwords_of_connection_strings_are_taken_out_of_messages(text: str, sh
     assert redact(text) == shown
 
 
-def test_databases_whose_settings_differ_only_in_a_secret_are_two(url: str | None, home: object) -> None:
+def test_databases_whose_settings_differ_only_in_a_secret_are_two(
+    url: str | None, home: object
+) -> None:
     def of(secret: str) -> Database:
         return database_of(url="postgresql://h/d", home=home, settings=Settings(migrate_url=secret))  # type: ignore[arg-type]
 
@@ -136,7 +151,11 @@ def test_a_missing_database_is_named(database: Database) -> None:
 
 def test_a_schema_that_is_not_there_is_named_with_the_command(database: Database) -> None:
     settings = IMPATIENT.model_copy(update={"schema_": "not_here", "auto_migrate": False})
-    other = Database(url=database.dsn("htm_app").get_secret_value(), home=database.address.home, settings=settings)
+    other = Database(
+        url=database.dsn("htm_app").get_secret_value(),
+        home=database.address.home,
+        settings=settings,
+    )
     with pytest.raises(SchemaOutdated, match=r"none in the schema not_here.*htm migrate"):
         other.open()
 
@@ -144,7 +163,10 @@ def test_a_schema_that_is_not_there_is_named_with_the_command(database: Database
 def test_a_slow_statement_is_a_query_timeout(make: Make) -> None:
     memory = make(settings=IMPATIENT.model_copy(update={"statement_timeout": 0.3}))
     memory.remember("quick")
-    with pytest.raises(QueryTimeout, match="statement_timeout"), memory._engine.database.transaction("t") as connection:
+    with (
+        pytest.raises(QueryTimeout, match="statement_timeout"),
+        memory._engine.database.transaction("t") as connection,
+    ):
         connection.execute("select pg_sleep(30)")
     assert memory.remember("quick again").content == "quick again"
 
@@ -160,7 +182,10 @@ def test_a_lock_held_by_somebody_else_is_a_query_timeout_and_not_a_wait_for_ever
         with pytest.raises(QueryTimeout, match="lock"):
             memory.remember("wants the same row", session="s")
     memory.remember("the row is free", session="s")
-    assert [mention.content for mention in memory.timeline(session="s")] == ["held", "the row is free"]
+    assert [mention.content for mention in memory.timeline(session="s")] == [
+        "held",
+        "the row is free",
+    ]
 
 
 def test_after_its_sessions_were_ended_the_next_call_works(make: Make, database_url: str) -> None:
@@ -181,7 +206,9 @@ def test_after_its_sessions_were_ended_the_next_call_works(make: Make, database_
 
 @pytest.mark.timeout(60)
 def test_a_pool_that_is_used_up_is_told_as_that(make: Make) -> None:
-    memory = make(settings=IMPATIENT.model_copy(update={"pool_min": 1, "pool_max": 1, "pool_timeout": 0.5}))
+    memory = make(
+        settings=IMPATIENT.model_copy(update={"pool_min": 1, "pool_max": 1, "pool_timeout": 0.5})
+    )
     memory.remember("there")
     holding, free = threading.Event(), threading.Event()
 
@@ -206,11 +233,15 @@ def test_a_tenant_is_the_same_whatever_encoding_the_environment_names(
     make: Make, tenant: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PGCLIENTENCODING", "LATIN1")
-    settings = Settings(worker="off", pool_timeout=19.0, migrate_url=SETTINGS.migrate_url)  # a pool of its own
+    settings = Settings(
+        worker="off", pool_timeout=19.0, migrate_url=SETTINGS.migrate_url
+    )  # a pool of its own
     named = f"{tenant}-jörg's \\ 100 %"
     with make(tenant=named) as memory, make(tenant=named, settings=settings) as elsewhere:
         elsewhere.remember("Der Hund heißt Keks.")
-        assert [hit.content for hit in memory.recall("Keks", mode="text")] == ["Der Hund heißt Keks."]
+        assert [hit.content for hit in memory.recall("Keks", mode="text")] == [
+            "Der Hund heißt Keks."
+        ]
 
 
 def test_a_closed_pool_wakes_no_server(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -227,16 +258,22 @@ def test_a_closed_pool_wakes_no_server(database: Database, monkeypatch: pytest.M
 def test_a_connection_on_which_no_transaction_can_begin_goes_back_unharmed(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings = Settings(worker="off", pool_min=1, pool_max=1, pool_timeout=17.0, migrate_url=SETTINGS.migrate_url)
+    settings = Settings(
+        worker="off", pool_min=1, pool_max=1, pool_timeout=17.0, migrate_url=SETTINGS.migrate_url
+    )
     own = Database(url=database.address.url, home=database.address.home, settings=settings)
     try:
         with monkeypatch.context() as broken:
-            broken.setattr(own.transactions, "_entering", lambda *_, **_options: [("select 1 / 0", {})])
+            broken.setattr(
+                own.transactions, "_entering", lambda *_, **_options: [("select 1 / 0", {})]
+            )
             for _ in range(3):
                 with pytest.raises(InvalidInput, match="division by zero"), own.transaction("any"):
                     pass
         with own.transaction("any") as connection:
-            assert connection.execute("select this_tenant() as tenant").fetchone() == {"tenant": "any"}
+            assert connection.execute("select this_tenant() as tenant").fetchone() == {
+                "tenant": "any"
+            }
     finally:
         own.close()
 

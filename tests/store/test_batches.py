@@ -22,7 +22,9 @@ def memory(make: Make) -> Memory:
     memory = make()
     memory.remember("The ferry leaves at nine.", session="s", role="user")
     memory.flush()
-    memory.recall("When does the ferry leave?", hold=False)  # rows of tenant and robot are there from now on
+    memory.recall(
+        "When does the ferry leave?", hold=False
+    )  # rows of tenant and robot are there from now on
     return memory
 
 
@@ -45,18 +47,25 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 @pytest.mark.parametrize(("mode", "messages"), [("vector", 1), ("hybrid", 2), ("text", 2)])
-def test_a_recall_takes_one_message_or_two(memory: Memory, sent: list[int], mode: Any, messages: int) -> None:
+def test_a_recall_takes_one_message_or_two(
+    memory: Memory, sent: list[int], mode: Any, messages: int
+) -> None:
     if memory._engine.database.user_wall.known_key is not None:
         pytest.skip("behind the wall between users a transaction is claimed before it reads")
     assert memory.recall("When does the ferry leave?", mode=mode, hold=False)
     steps = 2 if memory._engine.database.placement is None else 3
-    assert sent == [steps] * messages  # each says first as whom it reads, and enters the node on a cluster
+    assert (
+        sent == [steps] * messages
+    )  # each says first as whom it reads, and enters the node on a cluster
 
 
 @pytest.mark.parametrize(
-    "values", [None, [], [""], ["a", "b, c"], ['say "hi"', "\\", '\\"', "NULL", "{x}", " y ", "é\n\t'🙂"]]
+    "values",
+    [None, [], [""], ["a", "b, c"], ['say "hi"', "\\", '\\"', "NULL", "{x}", " y ", "é\n\t'🙂"]],
 )
-def test_a_list_of_texts_comes_to_the_server_as_it_is(memory: Memory, values: list[str] | None) -> None:
+def test_a_list_of_texts_comes_to_the_server_as_it_is(
+    memory: Memory, values: list[str] | None
+) -> None:
     (row,) = memory._engine.read("select %(values)s::text[] as found", {"values": texts(values)})
     assert row["found"] == values
 
@@ -65,7 +74,9 @@ def test_a_session_that_was_ended_meanwhile_is_replaced_without_an_error(memory:
     engine = memory._engine
     with engine.transaction() as connection:
         pid = connection.info.backend_pid
-    with psycopg.connect(engine.database.dsn("htm_root").get_secret_value(), autocommit=True) as admin:
+    with psycopg.connect(
+        engine.database.dsn("htm_root").get_secret_value(), autocommit=True
+    ) as admin:
         admin.execute("select pg_terminate_backend(%s::integer)", [pid])
         deadline = time.monotonic() + 10
         while admin.execute("select 1 from pg_stat_activity where pid = %s", [pid]).fetchone():
@@ -88,25 +99,32 @@ def test_an_error_of_a_statement_leaves_the_connection_usable(memory: Memory) ->
     database = memory._engine.database
     with pytest.raises(Exception, match="division by zero"):
         database.read(memory.tenant, "select %(one)s::int / 0 as n", {"one": 1})
-    assert database.read(memory.tenant, "select %(one)s::int + %(one)s::int as n, 5 %% 3 as rest", {"one": 1}) == [
-        {"n": 2, "rest": 2}
-    ]
+    assert database.read(
+        memory.tenant, "select %(one)s::int + %(one)s::int as n, 5 %% 3 as rest", {"one": 1}
+    ) == [{"n": 2, "rest": 2}]
 
 
 def test_a_large_value_passes_whole(memory: Memory) -> None:
     text = "x" * 20_000_000
-    assert memory._engine.database.read(memory.tenant, "select length(%(text)s) as n", {"text": text}) == [
-        {"n": len(text)}
-    ]
+    assert memory._engine.database.read(
+        memory.tenant, "select length(%(text)s) as n", {"text": text}
+    ) == [{"n": len(text)}]
 
 
 def test_sparse_vectors_are_read_from_their_binary_form() -> None:
     def binary(entries: dict[int, float]) -> bytes:
         return struct.pack(
-            f">3i{len(entries)}i{len(entries)}f", 2**28, len(entries), 0, *entries.keys(), *entries.values()
+            f">3i{len(entries)}i{len(entries)}f",
+            2**28,
+            len(entries),
+            0,
+            *entries.keys(),
+            *entries.values(),
         )
 
-    place, dimension, value = candidates._entries([binary({3: 0.5, 9: 1.5}), binary({}), binary({4: 2.0})])
+    place, dimension, value = candidates._entries(
+        [binary({3: 0.5, 9: 1.5}), binary({}), binary({4: 2.0})]
+    )
     assert place.tolist() == [0, 0, 2]
     assert dimension.tolist() == [3, 9, 4]
     assert value.tolist() == pytest.approx([0.5, 1.5, 2.0])
@@ -114,4 +132,6 @@ def test_sparse_vectors_are_read_from_their_binary_form() -> None:
         "nodes": [1, 2], "weights": [binary({3: 0.5, 9: 1.5}), binary({4: 2.0})], "terms": [binary({4: 3.0, 9: 2.0}), binary({5: 1.0})],
         "best_score": 6.0, "phrase_shares": [0.0, 1.0],
     }  # fmt: skip
-    assert candidates._term_weights(row) == pytest.approx(np.array([[0.0, 0.5, 0.0], [0.5, 1.0, 0.0]]))
+    assert candidates._term_weights(row) == pytest.approx(
+        np.array([[0.0, 0.5, 0.0], [0.5, 1.0, 0.0]])
+    )

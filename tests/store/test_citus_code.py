@@ -31,7 +31,10 @@ def distributed(file: str) -> LiteralString:
 
 @pytest.mark.parametrize("rule", RULES, ids=[rule.name for rule in RULES])
 def test_each_rule_finds_what_it_is_about_once_and_has_its_reason(rule: citus_code.Rule) -> None:
-    before, after = load("db/cluster/citus_code")[rule.name], load("db/cluster/citus_code")[f"{rule.name}_here"]
+    before, after = (
+        load("db/cluster/citus_code")[rule.name],
+        load("db/cluster/citus_code")[f"{rule.name}_here"],
+    )
     assert FILES[rule.file].count(before) == 1
     assert before != after
     assert rule.why
@@ -44,8 +47,12 @@ def test_files_without_rules_and_triggers_are_what_they_are_everywhere() -> None
 
 def test_nothing_of_what_a_view_lacks_is_left() -> None:
     text = "\n".join(map(distributed, FILES))
-    assert not re.search(r"where current of|\w\.tableoid|::regclass\[\]| on htm\.\w+ for each ", text)
-    for trigger in re.findall(r"create or replace trigger .* on (\S+) for each", distributed("triggers")):
+    assert not re.search(
+        r"where current of|\w\.tableoid|::regclass\[\]| on htm\.\w+ for each ", text
+    )
+    for trigger in re.findall(
+        r"create or replace trigger .* on (\S+) for each", distributed("triggers")
+    ):
         assert re.fullmatch(r'"htm_tables"\."\w+_\d+"', trigger)
 
 
@@ -56,7 +63,9 @@ def test_a_file_that_has_changed_under_a_rule_is_refused(monkeypatch: pytest.Mon
 
 
 def test_a_process_reaches_another_node_with_its_own_login_and_its_options() -> None:
-    url = SecretStr("postgresql://app:secret@db0.example,db9.example:5433/memories?hostaddr=10.0.0.1&sslmode=require")
+    url = SecretStr(
+        "postgresql://app:secret@db0.example,db9.example:5433/memories?hostaddr=10.0.0.1&sslmode=require"
+    )
     there = ClusterNode("db1.example", 6432, is_here=False).dsn(url).get_secret_value()
     assert {*there.split()} == {
         "user=app", "password=secret", "dbname=memories", "host=db1.example", "port=6432", "sslmode=require",
@@ -65,7 +74,8 @@ def test_a_process_reaches_another_node_with_its_own_login_and_its_options() -> 
 
 
 @pytest.mark.parametrize(
-    "given", [{"db1:5432": "127.0.0.1:6432"}, "db1:5432=127.0.0.1:6432", [("db1:5432", "127.0.0.1:6432")]]
+    "given",
+    [{"db1:5432": "127.0.0.1:6432"}, "db1:5432=127.0.0.1:6432", [("db1:5432", "127.0.0.1:6432")]],
 )
 def test_addresses_of_nodes_are_given_as_a_mapping_or_as_text(given: object) -> None:
     assert Settings(node_addresses=given).node_addresses == (("db1:5432", "127.0.0.1:6432"),)  # type: ignore[arg-type]

@@ -28,8 +28,12 @@ from tests.store import index_use
 from tests.store.index_use import used
 
 TABLES = ("collections", "documents", "document_passages")
-LABELS = st.lists(st.sampled_from(["a", "b", "ab", "a.b", "*", "é", "A", "日", "\x01", "z"]), max_size=4)
-RELAXED = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+LABELS = st.lists(
+    st.sampled_from(["a", "b", "ab", "a.b", "*", "é", "A", "日", "\x01", "z"]), max_size=4
+)
+RELAXED = settings(
+    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 
 
 @pytest.fixture
@@ -45,7 +49,9 @@ def connection(database: Database, tenant: str) -> Iterator[Connection]:
 @given(namespace=LABELS, prefix=LABELS.filter(bool))
 @example(namespace=["a", "b"], prefix=["a"])
 @example(namespace=["a\x01"], prefix=["a"])
-def test_what_begins_with_labels_is_one_range(connection: Connection, namespace: list[str], prefix: list[str]) -> None:
+def test_what_begins_with_labels_is_one_range(
+    connection: Connection, namespace: list[str], prefix: list[str]
+) -> None:
     row = connection.execute(
         'select n collate "C" >= p and n collate "C" < namespace_upper_bound(p) as inside '
         "from (select %s::text[] as n, %s::text[] as p) x",
@@ -55,7 +61,9 @@ def test_what_begins_with_labels_is_one_range(connection: Connection, namespace:
 
 
 def alike(labels: list[str], pattern: list[str]) -> bool:
-    return len(labels) == len(pattern) and all(p in ("*", label) for label, p in zip(labels, pattern, strict=True))
+    return len(labels) == len(pattern) and all(
+        p in ("*", label) for label, p in zip(labels, pattern, strict=True)
+    )
 
 
 @RELAXED
@@ -76,7 +84,10 @@ def test_patterns_of_labels_match_at_either_end(
     }
 
 
-NAMES = st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=4), max_size=3)
+NAMES = st.lists(
+    st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=4),
+    max_size=3,
+)
 
 
 @given(one=st.tuples(NAMES, st.text(max_size=3)), other=st.tuples(NAMES, st.text(max_size=3)))
@@ -95,18 +106,26 @@ def opened(database: Database, tenant: str, name: str = "docs") -> Collection:
     return Collection(database, tenant=tenant, name=name, embedder=None)
 
 
-def test_no_row_of_a_collection_is_seen_or_touched_through_the_wall(database: Database, tenant: str) -> None:
+def test_no_row_of_a_collection_is_seen_or_touched_through_the_wall(
+    database: Database, tenant: str
+) -> None:
     docs = opened(database, tenant)
     docs.put([{"id": "a", "content": "behind the wall", "vector": [1, 2]}])
     with database.transaction(f"other-{tenant}") as connection:
         for table in TABLES:
-            counted = connection.execute(f"select count(*) as n from {table} where tenant = %s", [tenant]).fetchone()
+            counted = connection.execute(
+                f"select count(*) as n from {table} where tenant = %s", [tenant]
+            ).fetchone()
             assert counted == {"n": 0}
-            assert connection.execute(f"delete from {table} where tenant = %s", [tenant]).rowcount == 0
+            assert (
+                connection.execute(f"delete from {table} where tenant = %s", [tenant]).rowcount == 0
+            )
     assert docs.count() == 1
 
 
-def test_a_collections_number_opens_it_to_its_own_tenant_only(database: Database, tenant: str) -> None:
+def test_a_collections_number_opens_it_to_its_own_tenant_only(
+    database: Database, tenant: str
+) -> None:
     """The search functions run as the owner: they must take the tenant from the wall, whatever they are asked for."""
     docs = opened(database, tenant)
     docs.put([{"id": "a", "content": "behind the wall", "vector": [1, 2]}])
@@ -120,7 +139,10 @@ def test_a_collections_number_opens_it_to_its_own_tenant_only(database: Database
     )  # fmt: skip
     for wall, seen in ((tenant, 1), (f"other-{tenant}", 0)):
         with database.transaction(wall) as connection:
-            assert len(store.search(connection, question, filters, page, collection=standing.id)) == seen
+            assert (
+                len(store.search(connection, question, filters, page, collection=standing.id))
+                == seen
+            )
             assert len(store.list_items(connection, filters, page, collection=standing.id)) == seen
             assert store.count(connection, filters, collection=standing.id) == seen
     with pytest.raises(HTMError, match="tenant"), database.transaction("") as connection:
@@ -192,7 +214,9 @@ def nearest(docs: Collection, vector: list[float], *, limit: int) -> list[str | 
     return ids(sorted(docs.query(limit=None, with_vectors=True), key=cosine, reverse=True)[:limit])
 
 
-def test_a_large_collection_is_searched_through_its_index(database: Database, crowded: dict[str, Collection]) -> None:
+def test_a_large_collection_is_searched_through_its_index(
+    database: Database, crowded: dict[str, Collection]
+) -> None:
     east, dice = crowded["east"], random.Random(1)
     vector = direction(dice, 6.0)
     assert any("hnsw" in name for name in used(database, lambda: east.query(vector=vector)))
@@ -205,7 +229,9 @@ def test_words_of_a_large_collection_are_looked_up_by_their_index(
     database: Database, crowded: dict[str, Collection]
 ) -> None:
     east = crowded["east"]
-    assert "document_passages_by_lexeme" in used(database, lambda: east.query("note77", mode="text"))
+    assert "document_passages_by_lexeme" in used(
+        database, lambda: east.query("note77", mode="text")
+    )
     assert ids(east.query("note77", mode="text")) == ["77"]
     assert (
         east.query("everything of note77", mode="text")[0].item.id == "77"
@@ -257,7 +283,9 @@ def test_narrow_filters_are_served_by_an_index_and_then_exactly(
     assert sorted(ids(found), key=str) == sorted(ids(listed), key=str)
 
 
-def test_a_wide_filter_still_fills_the_page_with_the_nearest(crowded: dict[str, Collection]) -> None:
+def test_a_wide_filter_still_fills_the_page_with_the_nearest(
+    crowded: dict[str, Collection],
+) -> None:
     east = crowded["east"]
     vector = direction(random.Random(3), 6.0)
     found = ids(east.query(vector=vector, where={"n": {"$lt": 6_000}}, limit=20))
@@ -268,19 +296,26 @@ def test_a_wide_filter_still_fills_the_page_with_the_nearest(crowded: dict[str, 
 
 def test_pages_of_a_large_answer_do_not_overlap(crowded: dict[str, Collection]) -> None:
     east = crowded["east"]
-    pages = [east.query("group7 note7", vector=[6.0] * DIMENSION, limit=10, offset=at) for at in (0, 10, 20)]
+    pages = [
+        east.query("group7 note7", vector=[6.0] * DIMENSION, limit=10, offset=at)
+        for at in (0, 10, 20)
+    ]
     seen = [id for page in pages for id in ids(page)]
     assert len(seen) == len(set(seen)) == 30
 
 
-def test_growth_is_noted_for_the_worker(database: Database, tenant: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_growth_is_noted_for_the_worker(
+    database: Database, tenant: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("htm_core.collections.collection.THRESHOLD", 20)
     monkeypatch.setattr("htm_core.collections.collection.SELDOM", 1)
     docs = opened(database, tenant)
 
     def owed() -> int:
         with database.transaction(tenant) as connection:
-            row = connection.execute("select count(*) as n from jobs where kind = 'count'").fetchone()
+            row = connection.execute(
+                "select count(*) as n from jobs where kind = 'count'"
+            ).fetchone()
         return int(row["n"]) if row else 0
 
     docs.put([{"id": str(n), "vector": [1.0] * 16} for n in range(20)])
@@ -289,7 +324,9 @@ def test_growth_is_noted_for_the_worker(database: Database, tenant: str, monkeyp
     assert owed() == 1
 
 
-@pytest.mark.not_on_citus("makes an installation of its own as the owner, which needs an administrator there")
+@pytest.mark.not_on_citus(
+    "makes an installation of its own as the owner, which needs an administrator there"
+)
 def test_a_bulk_after_a_handful_compares_no_document_with_all_others(
     database: Database, url: str | None, home: Path, tenant: str
 ) -> None:
@@ -315,9 +352,13 @@ def test_a_bulk_after_a_handful_compares_no_document_with_all_others(
             connection.execute(f"drop schema {schema} cascade")
 
 
-def test_a_page_of_a_list_reads_nothing_of_what_else_there_is(database: Database, tenant: str) -> None:
+def test_a_page_of_a_list_reads_nothing_of_what_else_there_is(
+    database: Database, tenant: str
+) -> None:
     docs = opened(database, tenant)
-    docs.put([{"id": str(n), "namespace": (f"user{n % 40}",), "index": False} for n in range(4_000)])
+    docs.put(
+        [{"id": str(n), "namespace": (f"user{n % 40}",), "index": False} for n in range(4_000)]
+    )
     with database.owner() as connection:
         connection.execute("analyze documents")
     pages: list[int] = []

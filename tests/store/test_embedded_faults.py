@@ -109,12 +109,17 @@ def test_a_server_killed_with_all_its_processes_comes_back(home: Path) -> None:
     eventually(lambda: gone(home))
 
 
-def test_a_busy_backend_that_outlived_its_postmaster_does_not_keep_the_server_from_starting(home: Path) -> None:
+def test_a_busy_backend_that_outlived_its_postmaster_does_not_keep_the_server_from_starting(
+    home: Path,
+) -> None:
     cluster = start(home, linger=LINGER)
 
     def compute() -> None:
         with pytest.raises(psycopg.OperationalError):
-            ask(cluster.dsn("htm_root"), "select count(*) from generate_series(1, 10_000_000_000) n where n % 7 = 8")
+            ask(
+                cluster.dsn("htm_root"),
+                "select count(*) from generate_series(1, 10_000_000_000) n where n % 7 = 8",
+            )
 
     thread = threading.Thread(target=compute)
     thread.start()
@@ -132,7 +137,9 @@ def test_a_server_whose_socket_was_swept_away_is_started_anew(home: Path) -> Non
     assert ask(start(home).dsn("htm_root"), "select 1") == 1
 
 
-def test_a_server_that_does_not_answer_is_reported_and_left_alone(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_does_not_answer_is_reported_and_left_alone(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     start(home, linger=LINGER)
     monkeypatch.setattr("htm_core.embedded.server.probe", _silent)
     with pytest.raises(DatabaseUnavailable, match="does not answer"):
@@ -146,7 +153,11 @@ def _silent(directory: str) -> str:
 
 
 def test_a_server_with_all_connections_taken_is_alive(home: Path) -> None:
-    cluster = start(home, linger=LINGER, settings={"max_connections": "5", "superuser_reserved_connections": "0"})
+    cluster = start(
+        home,
+        linger=LINGER,
+        settings={"max_connections": "5", "superuser_reserved_connections": "0"},
+    )
     began = ask(cluster.dsn("htm_root"), "select pg_postmaster_start_time()::text")
     held = [psycopg.connect(cluster.dsn("htm_root")) for _ in range(5)]
     with pytest.raises(psycopg.OperationalError, match="too many clients"):
@@ -158,7 +169,9 @@ def test_a_server_with_all_connections_taken_is_alive(home: Path) -> None:
 
 
 def test_a_new_watchdog_stands_by_when_the_old_one_was_killed(home: Path) -> None:
-    began = ask(start(home, linger=LINGER).dsn("htm_root"), "select pg_postmaster_start_time()::text")
+    began = ask(
+        start(home, linger=LINGER).dsn("htm_root"), "select pg_postmaster_start_time()::text"
+    )
     watchdog_of(home).kill()
     process = client(home)
     assert process.stdout is not None
@@ -169,7 +182,9 @@ def test_a_new_watchdog_stands_by_when_the_old_one_was_killed(home: Path) -> Non
     eventually(lambda: not processes(home))
 
 
-def test_a_stranger_who_was_given_the_old_servers_pid_is_neither_harmed_nor_in_the_way(home: Path) -> None:
+def test_a_stranger_who_was_given_the_old_servers_pid_is_neither_harmed_nor_in_the_way(
+    home: Path,
+) -> None:
     start(home, linger=LINGER)
     file = place_of(home) / "18" / "postmaster.pid"
     _, *rest = file.read_text().splitlines(keepends=True)
@@ -212,7 +227,9 @@ def test_a_first_start_killed_at_any_stage_does_not_block_the_next(home: Path, s
     assert not list((home / "postgresql").glob("18.draft*"))
 
 
-def test_clients_killed_at_random_moments_of_a_first_start_leave_nothing_in_the_way(home: Path) -> None:
+def test_clients_killed_at_random_moments_of_a_first_start_leave_nothing_in_the_way(
+    home: Path,
+) -> None:
     for delay in (0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6):
         process = client(home)
         with pytest.raises(subprocess.TimeoutExpired):
@@ -241,7 +258,9 @@ def test_root_never_opens_a_directory_above_the_data(home: Path, elsewhere: Path
 
 
 @needs_root
-def test_a_home_whose_data_elsewhere_is_gone_says_so_instead_of_beginning_anew(home: Path, elsewhere: Path) -> None:
+def test_a_home_whose_data_elsewhere_is_gone_says_so_instead_of_beginning_anew(
+    home: Path, elsewhere: Path
+) -> None:
     home.mkdir(mode=0o700)
     start(home, linger=LINGER)
     release(home)
@@ -252,7 +271,9 @@ def test_a_home_whose_data_elsewhere_is_gone_says_so_instead_of_beginning_anew(h
 
 
 @needs_root
-def test_a_removed_home_does_not_come_back_with_the_old_memories(home: Path, elsewhere: Path) -> None:
+def test_a_removed_home_does_not_come_back_with_the_old_memories(
+    home: Path, elsewhere: Path
+) -> None:
     home.mkdir(mode=0o700)
     ask(start(home, linger=LINGER).dsn("htm_root"), "create table secret ()")
     shutil.rmtree(home)
@@ -272,7 +293,9 @@ def test_binaries_that_the_servers_account_cannot_reach_are_copied(
     closed = home.parent / "closed"
     closed.mkdir(mode=0o700)
     for part in (package.name, f"{package.name}.libs"):
-        (closed / part).symlink_to(package.parent / part) if part.endswith(".libs") else shutil.copytree(
+        (closed / part).symlink_to(package.parent / part) if part.endswith(
+            ".libs"
+        ) else shutil.copytree(
             package, closed / part, ignore=shutil.ignore_patterns("include", "pginstall")
         )
     found = SimpleNamespace(submodule_search_locations=[str(closed / package.name)])
@@ -290,7 +313,9 @@ def test_a_socket_directory_of_somebody_else_is_refused(home: Path) -> None:
     squatted = directories.prepare(far).socket
     os.chown(squatted, 12345, 12345)
     try:
-        with pytest.raises(DatabaseUnavailable, match=rf"needs {squatted} to be a directory of .*uid 12345"):
+        with pytest.raises(
+            DatabaseUnavailable, match=rf"needs {squatted} to be a directory of .*uid 12345"
+        ):
             start(far)
     finally:
         squatted.rmdir()
@@ -306,7 +331,9 @@ def test_a_home_of_somebody_else_is_refused_with_both_names(home: Path) -> None:
     home.mkdir(mode=0o777)
     done = ordinary(HOLD, str(home), "1", uid=1)
     name = pwd.getpwuid(1).pw_name
-    assert f"DatabaseUnavailable: the home {home} belongs to root, but this is {name}" in done.stderr
+    assert (
+        f"DatabaseUnavailable: the home {home} belongs to root, but this is {name}" in done.stderr
+    )
 
 
 def test_a_home_that_cannot_be_made_is_refused_with_its_reason(home: Path) -> None:
@@ -319,7 +346,10 @@ def test_an_account_without_a_name_is_refused_with_the_remedy(home: Path) -> Non
     home.mkdir()
     os.chown(home, 54321, 54321) if ROOT else None
     done = ordinary(HOLD, str(home), "1", uid=54321)
-    assert "DatabaseUnavailable: PostgreSQL needs a named account, but uid 54321 has no passwd entry" in done.stderr
+    assert (
+        "DatabaseUnavailable: PostgreSQL needs a named account, but uid 54321 has no passwd entry"
+        in done.stderr
+    )
     assert "useradd -u 54321" in done.stderr
 
 
@@ -336,11 +366,15 @@ def test_a_missing_extra_is_named_with_the_command_that_installs_it(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(DatabaseUnavailable, match=r"pip install 'htm-memory\[embedded\]'.*url= or HTM_DATABASE_URL"):
+    with pytest.raises(
+        DatabaseUnavailable, match=r"pip install 'htm-memory\[embedded\]'.*url= or HTM_DATABASE_URL"
+    ):
         start(home)
 
 
-def test_on_windows_one_is_told_what_works_there(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_on_windows_one_is_told_what_works_there(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(sys, "platform", "win32")
     with pytest.raises(DatabaseUnavailable, match=r"WSL.*url="):
         start(home)
@@ -374,14 +408,18 @@ def test_a_full_disk_is_named_and_the_next_start_succeeds_with_more_room(home: P
 def test_an_interrupted_start_can_be_repeated(home: Path) -> None:
     """Control-C in the middle of the first start ends it at once, and the next one is a first start again."""
     process = client(home)
-    eventually(lambda: any((home / "postgresql").glob("18*")))  # the draft, or what it has become on a busy machine
+    eventually(
+        lambda: any((home / "postgresql").glob("18*"))
+    )  # the draft, or what it has become on a busy machine
     process.send_signal(signal.SIGINT)
     process.communicate()
     assert process.returncode
     assert ask(start(home, linger=LINGER).dsn("htm_root"), "select 1") == 1
 
 
-def test_clients_and_servers_killed_at_random_end_with_a_server_that_answers_and_then_stops(home: Path) -> None:
+def test_clients_and_servers_killed_at_random_end_with_a_server_that_answers_and_then_stops(
+    home: Path,
+) -> None:
     cluster = start(home, linger=LINGER)
     ask(cluster.dsn("htm_root"), "create table said as select 42 as n")
     release(home)

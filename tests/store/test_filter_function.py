@@ -20,14 +20,50 @@ from tests.filter_reference import matches
 # Few keys, and values that are equal, ordered or nested alike in many ways: so that filters and metadata meet.
 KEYS = st.sampled_from(["a", "b", "a.b", "b.a.b", 'k"\\ \n$', "é😀", "", "0", "type()"])
 NUMBERS = st.sampled_from(
-    [-1, 0, 1, 2, 10, 9, 1.0, -0.0, 0.1, 0.30000000000000004, 1e23, 10**23, 2**53, 2.0**53 + 2, 1e-300]
+    [
+        -1,
+        0,
+        1,
+        2,
+        10,
+        9,
+        1.0,
+        -0.0,
+        0.1,
+        0.30000000000000004,
+        1e23,
+        10**23,
+        2**53,
+        2.0**53 + 2,
+        1e-300,
+    ]
 )
 TEXTS = st.sampled_from(
-    ["", "a", "b", "ab", "A", "é", "z", "\uffff", "😀", "10", "9", "true", "null", "a.b", '"', "\\n", "\n"]
+    [
+        "",
+        "a",
+        "b",
+        "ab",
+        "A",
+        "é",
+        "z",
+        "\uffff",
+        "😀",
+        "10",
+        "9",
+        "true",
+        "null",
+        "a.b",
+        '"',
+        "\\n",
+        "\n",
+    ]
 )
 SCALARS = st.none() | st.booleans() | NUMBERS | TEXTS
 TREES = st.recursive(
-    SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=3), max_leaves=6
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=3),
+    max_leaves=6,
 )
 METADATA = st.dictionaries(KEYS, TREES, max_size=4)
 
@@ -36,16 +72,25 @@ SIGNS = st.sampled_from([*"aAbBéÉςσ%%%_._*é[\n", "\\%", "\\_", "\\\\", "\\n
 PATTERNS = st.lists(SIGNS, max_size=5).map("".join)
 OPERATORS = st.one_of(
     st.fixed_dictionaries({}, optional={"$eq": TREES, "$ne": TREES}),
-    st.fixed_dictionaries({}, optional=dict.fromkeys(("$gt", "$gte", "$lt", "$lte"), NUMBERS | TEXTS)),
-    st.fixed_dictionaries({}, optional={"$in": st.lists(TREES, max_size=4), "$nin": st.lists(TREES, max_size=4)}),
+    st.fixed_dictionaries(
+        {}, optional=dict.fromkeys(("$gt", "$gte", "$lt", "$lte"), NUMBERS | TEXTS)
+    ),
+    st.fixed_dictionaries(
+        {}, optional={"$in": st.lists(TREES, max_size=4), "$nin": st.lists(TREES, max_size=4)}
+    ),
     st.fixed_dictionaries({"$contains": TREES}),
-    st.fixed_dictionaries({"$icontains": TEXTS | st.text(st.sampled_from("aAbBéÉςσΣK😀İi.[]^$\\\n*"), max_size=3)}),  # noqa: RUF001
+    st.fixed_dictionaries(
+        {"$icontains": TEXTS | st.text(st.sampled_from("aAbBéÉςσΣK😀İi.[]^$\\\n*"), max_size=3)}  # noqa: RUF001
+    ),
     st.fixed_dictionaries({}, optional=dict.fromkeys(("$like", "$ilike"), PATTERNS)),
     st.fixed_dictionaries({"$between": st.tuples(NUMBERS, NUMBERS) | st.tuples(TEXTS, TEXTS)}),
     st.fixed_dictionaries({"$exists": st.booleans()}),
 ).filter(bool)
 FIELDS = st.dictionaries(
-    KEYS, OPERATORS | SCALARS | st.builds(lambda inner: {"$not": inner}, OPERATORS), min_size=1, max_size=2
+    KEYS,
+    OPERATORS | SCALARS | st.builds(lambda inner: {"$not": inner}, OPERATORS),
+    min_size=1,
+    max_size=2,
 )
 FILTERS = st.recursive(
     FIELDS,
@@ -84,32 +129,51 @@ def ask(connection: psycopg.Connection, metadata: list[Any], filter: Any) -> lis
 
 
 @given(FILTERS, st.lists(METADATA, min_size=1, max_size=12))
-@example({"a": {"$not": {"$gt": 1}}}, [{}, {"a": None}, {"a": 2}, {"a": "2"}, {"a": [2]}, {"a": True}])
 @example(
-    {"$not": {"b.a.b": None}}, [{}, {"b.a.b": None}, {"b": {"a": {"b": 1}}}, {"b.a.b": 1, "b": {"a": {"b": None}}}]
+    {"a": {"$not": {"$gt": 1}}}, [{}, {"a": None}, {"a": 2}, {"a": "2"}, {"a": [2]}, {"a": True}]
 )
-@example({"a": {"$eq": {"b": [1, {}], "é😀": None}}}, [{"a": {"é😀": None, "b": [1.0, {}]}}, {"a": {"b": [1, {}]}}])
-@example({"a": {"$has": {}}}, [{"a": {}}, {"a": []}, {"a": None}, {}, {"a": {"b": 1}}])
-@example({"$not": {"a": {"$has": {"b": 1}}}}, [{"a": {"b": 1}}, {"a": {"b": 2}}, {"a": {}}, {"a": 1}, {}])
 @example(
-    {"a.b": {"$has": {"$not": {"b.a": 1}}}}, [{"a.b": {"b": {"a": 1}}}, {"a": {"b": {"b.a": 2}}}, {"a": {"b": {}}}]
+    {"$not": {"b.a.b": None}},
+    [{}, {"b.a.b": None}, {"b": {"a": {"b": 1}}}, {"b.a.b": 1, "b": {"a": {"b": None}}}],
+)
+@example(
+    {"a": {"$eq": {"b": [1, {}], "é😀": None}}},
+    [{"a": {"é😀": None, "b": [1.0, {}]}}, {"a": {"b": [1, {}]}}],
+)
+@example({"a": {"$has": {}}}, [{"a": {}}, {"a": []}, {"a": None}, {}, {"a": {"b": 1}}])
+@example(
+    {"$not": {"a": {"$has": {"b": 1}}}}, [{"a": {"b": 1}}, {"a": {"b": 2}}, {"a": {}}, {"a": 1}, {}]
+)
+@example(
+    {"a.b": {"$has": {"$not": {"b.a": 1}}}},
+    [{"a.b": {"b": {"a": 1}}}, {"a": {"b": {"b.a": 2}}}, {"a": {"b": {}}}],
 )
 @example({"a": {"$contains": ""}}, [{"a": ""}, {"a": "x"}, {"a": [""]}, {"a": []}, {"a": None}])
 @example({"a": 10**23}, [{"a": 1e23}, {"a": 10**23 + 1}, {"a": 2**53}])
 @example({"a": {"$gt": 2.0**53}}, [{"a": 2**53}, {"a": 2**53 + 1}, {"a": 2.0**53 + 2}])
 @settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
-def test_postgresql_and_python_agree_on_every_filter(connection: Any, where: Any, metadata: list[Any]) -> None:
+def test_postgresql_and_python_agree_on_every_filter(
+    connection: Any, where: Any, metadata: list[Any]
+) -> None:
     filter = compile_where(where)
     assert ask(connection, metadata, filter.json) == [matches(filter, one) for one in metadata]
 
 
 @given(st.data())
 @settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
-def test_any_text_is_found_by_equality_order_and_containment(connection: Any, data: st.DataObject) -> None:
+def test_any_text_is_found_by_equality_order_and_containment(
+    connection: Any, data: st.DataObject
+) -> None:
     text = st.text(alphabet=st.characters(exclude_characters="\0", codec="utf-8"), max_size=12)
     key, value, other = data.draw(text), data.draw(text), data.draw(text)
     key = key if not key.startswith("$") else "k" + key
-    for test in ({"$eq": value}, {"$contains": value}, {"$gte": value}, {"$gt": other}, {"$contains": other}):
+    for test in (
+        {"$eq": value},
+        {"$contains": value},
+        {"$gte": value},
+        {"$gt": other},
+        {"$contains": other},
+    ):
         filter = compile_where({key: test})
         metadata = [{key: value}, {key: other}, {key: [value]}, {key: value + other + value}]
         assert ask(connection, metadata, filter.json) == [matches(filter, one) for one in metadata]
@@ -134,7 +198,10 @@ ONE_OR_MORE = st.dictionaries(KEYS, SCALARS | TREES, max_size=3) | FILTERS
 
 @given(ONE_OR_MORE, st.lists(METADATA, min_size=1, max_size=12))
 @example({"a": 1}, [{"a": 1.0}, {"a": True}, {"a": "1"}, {"a": [1]}, {"a": {"a": 1}}, {}])
-@example({"a": "x", "b": False}, [{"a": "x", "b": False}, {"a": ["x"], "b": False}, {"a": "x", "b": 0}, {"a": "x"}])
+@example(
+    {"a": "x", "b": False},
+    [{"a": "x", "b": False}, {"a": ["x"], "b": False}, {"a": "x", "b": 0}, {"a": "x"}],
+)
 @example({"$and": [{"a": 1}, {"a": 2}]}, [{"a": 1}, {"a": 2}])
 @example({"a": None}, [{}, {"a": None}])
 @example({"a": {}}, [{"a": {"b": 1}}, {"a": {}}])
@@ -148,7 +215,10 @@ def test_where_nothing_is_left_beyond_the_equalities_they_decide_alone(
         answers = connection.execute(
             "select array(select coalesce(m @> %s::jsonb, true) from jsonb_array_elements(%s::jsonb) with ordinality t(m, place) "
             "order by place)",
-            [None if filter.equalities is None else json.dumps(filter.equalities), json.dumps(metadata)],
+            [
+                None if filter.equalities is None else json.dumps(filter.equalities),
+                json.dumps(metadata),
+            ],
         )
         assert answers.fetchone()[0] == [matches(filter, one) for one in metadata]
     else:
@@ -163,16 +233,23 @@ def test_where_nothing_is_left_beyond_the_equalities_they_decide_alone(
         ({"$and": [{"a": 1}, {"a": 1}]}, False), ({"$or": [{"a": 1}]}, False), ({"$not": {"a": 1}}, False), ({"a": 1, "b": {"$ne": 2}}, False),
     ],
 )  # fmt: skip
-def test_equalities_of_plain_values_are_decided_by_containment_alone(where: Any, decided: bool) -> None:
+def test_equalities_of_plain_values_are_decided_by_containment_alone(
+    where: Any, decided: bool
+) -> None:
     assert (compile_where(where).beyond_equalities is None) == decided
 
 
-def test_the_empty_filter_lets_everything_pass_and_an_uncompiled_one_nothing(connection: Any) -> None:
+def test_the_empty_filter_lets_everything_pass_and_an_uncompiled_one_nothing(
+    connection: Any,
+) -> None:
     assert ask(connection, [{"a": 1}, {}], {}) == [True, True]
     assert ask(connection, [{"a": 1}, {}], {"a": 1}) == [False, False]
     assert connection.execute("select filters_alone.matches('{}', null)").fetchone()[0] is True
     assert (
-        connection.execute('select filters_alone.matches(null, \'{"path": "strict 1 == 1"}\')').fetchone()[0] is False
+        connection.execute(
+            'select filters_alone.matches(null, \'{"path": "strict 1 == 1"}\')'
+        ).fetchone()[0]
+        is False
     )
 
 
@@ -194,10 +271,13 @@ def test_a_large_filter_is_answered_within_the_stack(
 
 
 @given(
-    st.lists(SCALARS | st.integers(0, 300) | st.integers(0, 300).map(str), max_size=200), st.lists(METADATA, max_size=5)
+    st.lists(SCALARS | st.integers(0, 300) | st.integers(0, 300).map(str), max_size=200),
+    st.lists(METADATA, max_size=5),
 )
 @settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
-def test_one_of_many_values_is_found_as_one_of_few_is(connection: Any, choices: list[Any], metadata: list[Any]) -> None:
+def test_one_of_many_values_is_found_as_one_of_few_is(
+    connection: Any, choices: list[Any], metadata: list[Any]
+) -> None:
     filter = compile_where({"a": {"$in": choices}, "b": {"$nin": choices}})
     candidates = [*metadata, {}, *({"a": choice} for choice in [*choices, 7, "7"])]
     assert ask(connection, candidates, filter.json) == [matches(filter, one) for one in candidates]

@@ -37,7 +37,9 @@ class Nodes:
         self.refusals = 0
         self.late = 0  # so many more answers name the node that the tables have left
         names = (host, f"{host}/")
-        self.placements = [self._placement(each, int(port), schema, number) for number, each in enumerate(names)]
+        self.placements = [
+            self._placement(each, int(port), schema, number) for number, each in enumerate(names)
+        ]
 
     def _placement(self, host: str, port: int, schema: str, number: int) -> Placement:
         nodes = self
@@ -49,9 +51,13 @@ class Nodes:
                 if nodes.home == number:
                     return "select 1"
                 nodes.refusals += 1
-                return "do $$ begin raise exception 'on another node' using errcode = 'HT003'; end $$"
+                return (
+                    "do $$ begin raise exception 'on another node' using errcode = 'HT003'; end $$"
+                )
 
-        return Node(schema, ClusterNode(host, port, is_here=False, name=f"node {number}"), shard=number)
+        return Node(
+            schema, ClusterNode(host, port, is_here=False, name=f"node {number}"), shard=number
+        )
 
     def find(self, *_: object, **_named: object) -> Placement:
         """In the place of `find_placement`."""
@@ -81,7 +87,9 @@ def nodes(database: Database, monkeypatch: pytest.MonkeyPatch) -> Nodes:
 def followed(database: Database, nodes: Nodes) -> Iterator[Database]:
     """A database that is open, and has no connection yet."""
     owner = SETTINGS.migrate_url or database.dsn("htm_owner")
-    settings = Settings(worker="off", pool_timeout=PATIENCE, verb_timeout=2 * PATIENCE, migrate_url=owner)
+    settings = Settings(
+        worker="off", pool_timeout=PATIENCE, verb_timeout=2 * PATIENCE, migrate_url=owner
+    )
     own = Database(url=database.dsn("htm_app"), home=database.address.home, settings=settings)
     own.open()
     yield own
@@ -128,23 +136,31 @@ def test_connections_that_were_open_follow_as_well_and_those_of_the_node_that_wa
     assert followed.pools.of("htm_app", followed.address) is not left
 
 
-def test_of_many_threads_that_are_refused_one_looks_and_all_follow(followed: Database, nodes: Nodes) -> None:
+def test_of_many_threads_that_are_refused_one_looks_and_all_follow(
+    followed: Database, nodes: Nodes
+) -> None:
     nodes.move()
     with ThreadPoolExecutor(12) as threads:
         begun = time.monotonic()
-        assert set(threads.map(lambda number: (transaction, read)[number % 2](followed), range(24))) == {"anybody"}
+        assert set(
+            threads.map(lambda number: (transaction, read)[number % 2](followed), range(24))
+        ) == {"anybody"}
     assert time.monotonic() - begun < AT_ONCE
     assert nodes.lookups == 1
 
 
-def test_where_the_server_of_the_url_hears_of_a_move_later_it_is_asked_again(followed: Database, nodes: Nodes) -> None:
+def test_where_the_server_of_the_url_hears_of_a_move_later_it_is_asked_again(
+    followed: Database, nodes: Nodes
+) -> None:
     assert transaction(followed) == "anybody"
     nodes.move(heard_after=2)
     assert transaction(followed) == "anybody"
     assert nodes.lookups == 3
 
 
-def test_a_refusal_that_does_not_end_is_told_after_a_few_attempts(followed: Database, nodes: Nodes) -> None:
+def test_a_refusal_that_does_not_end_is_told_after_a_few_attempts(
+    followed: Database, nodes: Nodes
+) -> None:
     assert transaction(followed) == "anybody"
     nodes.move(heard_after=1_000)
     with pytest.raises(StorageError, match="on another node") as told:
@@ -171,7 +187,9 @@ def test_a_node_that_gives_no_answer_is_left_where_the_tables_have_left_it(
         first(connection, start)  # type: ignore[arg-type]
 
     monkeypatch.setattr(followed.transactions, "begin", begin)
-    monkeypatch.setattr(followed.installation, "admit", lambda connection: None)  # nobody tells that they have moved
+    monkeypatch.setattr(
+        followed.installation, "admit", lambda connection: None
+    )  # nobody tells that they have moved
     nodes.lookups = 0
     if moved:
         assert transaction(followed) == "anybody"

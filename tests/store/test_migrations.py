@@ -69,7 +69,9 @@ def schema(admin: psycopg.Connection[tuple[object, ...]]) -> Iterator[str]:
     admin.execute(f"drop schema if exists {name} cascade")
 
 
-def catalogue(admin: psycopg.Connection[tuple[object, ...]], schema: str) -> list[tuple[object, ...]]:
+def catalogue(
+    admin: psycopg.Connection[tuple[object, ...]], schema: str
+) -> list[tuple[object, ...]]:
     rows = admin.execute(CATALOGUE, {"schema": schema}).fetchall()
     return sorted(tuple(str(value).replace(schema, "S") for value in row) for row in rows)
 
@@ -82,7 +84,9 @@ def test_step_by_step_gives_the_same_schema_as_all_at_once(
         applied = [
             m.version
             for step in migrations()
-            for m in migrate.migrate(database_url, schema=schema, upto=step.version, roles="htm").migrations
+            for m in migrate.migrate(
+                database_url, schema=schema, upto=step.version, roles="htm"
+            ).migrations
         ]
         migrate.migrate(database_url, schema=other, roles="htm")
         assert applied == [step.version for step in migrations()]
@@ -102,7 +106,11 @@ def test_five_processes_at_once_migrate_once(
 
     def start(_: int) -> str:
         done = subprocess.run(
-            [sys.executable, "-c", code, database_url, schema], capture_output=True, text=True, timeout=120, check=False
+            [sys.executable, "-c", code, database_url, schema],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
         )
         assert done.returncode == 0, done.stderr
         return done.stdout.strip()
@@ -113,7 +121,9 @@ def test_five_processes_at_once_migrate_once(
 
 
 def test_a_second_run_has_nothing_to_do(database_url: str, schema: str) -> None:
-    assert len(migrate.migrate(database_url, schema=schema, roles="htm").migrations) == len(migrations())
+    assert len(migrate.migrate(database_url, schema=schema, roles="htm").migrations) == len(
+        migrations()
+    )
     assert migrate.migrate(database_url, schema=schema, roles="htm").names == []
 
 
@@ -136,22 +146,31 @@ def test_a_database_of_a_development_version_is_told_the_way_out_and_left_as_it_
         "select n, 'unreleased', 'of another text', n from generate_series(10, 34) n"
     )
     before = catalogue(admin, schema)
-    with pytest.raises(SchemaOutdated, match=r"010 .* development version .*`htm export FILE`.*`htm import FILE`"):
+    with pytest.raises(
+        SchemaOutdated, match=r"010 .* development version .*`htm export FILE`.*`htm import FILE`"
+    ):
         migrate.migrate(database_url, schema=schema, roles="htm")
     assert catalogue(admin, schema) == before
 
 
 def test_a_newer_database_asks_for_a_newer_program() -> None:
     known = SchemaFiles([Migration(1, "one", "select 1")], [])
-    applied = Applied([AppliedMigration(1, known.migrations[0].digest, 1), AppliedMigration(2, "x", 2)])
+    applied = Applied(
+        [AppliedMigration(1, known.migrations[0].digest, 1), AppliedMigration(2, "x", 2)]
+    )
     with pytest.raises(SchemaOutdated, match="upgrade htm-memory"):
         pending_steps(applied, known)
 
 
 def test_a_step_that_fails_leaves_nothing_behind(
-    admin: psycopg.Connection[tuple[object, ...]], database_url: str, schema: str, monkeypatch: pytest.MonkeyPatch
+    admin: psycopg.Connection[tuple[object, ...]],
+    database_url: str,
+    schema: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    steps = [replace(step, text="select 1/0") if step.version == 3 else step for step in migrations()]
+    steps = [
+        replace(step, text="select 1/0") if step.version == 3 else step for step in migrations()
+    ]
     monkeypatch.setattr(migrate, "schema_files", lambda: replace(schema_files(), migrations=steps))
     with pytest.raises(Exception, match="division"):
         migrate.migrate(database_url, schema=schema, roles="htm")

@@ -61,7 +61,9 @@ def fill(url: str | None, parted: Settings, embedder: HashEmbedder) -> None:
             memory.remember_many(drafts)
 
 
-def answers(url: str | None, parted: Settings, embedder: HashEmbedder) -> list[list[tuple[str, float]]]:
+def answers(
+    url: str | None, parted: Settings, embedder: HashEmbedder
+) -> list[list[tuple[str, float]]]:
     given = []
     for tenant in TENANTS:
         with opened(url, parted, embedder, tenant) as memory:
@@ -125,7 +127,11 @@ def test_a_space_that_is_due_later_gets_an_index_in_each_partition_and_the_docto
     partition(base, 3)
     fill(url, parted, embedder)
     built = indexes.build_due(base, threshold=100)
-    assert [name.rpartition("_hnsw")[0] for name in built] == ["vectors_0", "vectors_1", "vectors_2"]
+    assert [name.rpartition("_hnsw")[0] for name in built] == [
+        "vectors_0",
+        "vectors_1",
+        "vectors_2",
+    ]
 
     def wrong() -> dict[str, str]:
         options: dict[str, Any] = {
@@ -135,7 +141,9 @@ def test_a_space_that_is_due_later_gets_an_index_in_each_partition_and_the_docto
             "model": "HashEmbedder:hash",
         }
         return {
-            each.about: each.says for each in examine(database_url, **options, embedded=True) if each.state == "wrong"
+            each.about: each.says
+            for each in examine(database_url, **options, embedded=True)
+            if each.state == "wrong"
         }
 
     assert wrong() == {}
@@ -146,7 +154,10 @@ def test_a_space_that_is_due_later_gets_an_index_in_each_partition_and_the_docto
 
 def test_nobody_reaches_a_partition_past_the_table_and_its_policies(base: Database) -> None:
     partition(base, 2)
-    with pytest.raises(StorageError, match="permission denied"), base.transaction("any") as connection:
+    with (
+        pytest.raises(StorageError, match="permission denied"),
+        base.transaction("any") as connection,
+    ):
         connection.execute("select * from vectors_0")
 
 
@@ -173,7 +184,11 @@ def test_the_policies_and_rights_of_the_table_go_along_also_those_that_an_operat
 
 
 def test_what_is_written_revised_and_erased_during_the_change_is_as_it_would_be_without_it(
-    url: str | None, parted: Settings, base: Database, embedder: HashEmbedder, monkeypatch: pytest.MonkeyPatch
+    url: str | None,
+    parted: Settings,
+    base: Database,
+    embedder: HashEmbedder,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     fill(url, parted, embedder)
     with opened(url, parted, embedder, TENANTS[0]) as memory:
@@ -197,11 +212,15 @@ def test_what_is_written_revised_and_erased_during_the_change_is_as_it_would_be_
         memory.erase(key="leaving", confirm="confirmed")
         hidden = memory.recall("number6", mode="text", hold=False)[0].node.id
         memory.forget(hidden)
-        new = memory.remember_many([Draft(content="a newcomer", vector=embedder.embed_query("a newcomer"))])
+        new = memory.remember_many(
+            [Draft(content="a newcomer", vector=embedder.embed_query("a newcomer"))]
+        )
     changed.set()
     moving.join(60)
     with opened(url, parted, embedder, TENANTS[0]) as memory:
-        found = {hit.node.id for hit in memory.recall("a newcomer", mode="vector", limit=200, hold=False)}
+        found = {
+            hit.node.id for hit in memory.recall("a newcomer", mode="vector", limit=200, hold=False)
+        }
     assert new[0].id in found
     assert not {gone, hidden} & found
     assert rows(base, "select count(*) as n from vectors") == [{"n": 601}]
@@ -214,7 +233,11 @@ def test_what_is_written_revised_and_erased_during_the_change_is_as_it_would_be_
 
 
 def test_an_interrupted_change_has_changed_nothing_and_can_be_repeated(
-    url: str | None, parted: Settings, base: Database, embedder: HashEmbedder, monkeypatch: pytest.MonkeyPatch
+    url: str | None,
+    parted: Settings,
+    base: Database,
+    embedder: HashEmbedder,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     fill(url, parted, embedder)
     before = answers(url, parted, embedder)
@@ -225,7 +248,9 @@ def test_an_interrupted_change_has_changed_nothing_and_can_be_repeated(
                 partition(base, 4)
         assert rows(base, "select tgname from pg_trigger where tgname = 'note_vector_change'") == []
     with base.owner() as connection:  # killed, it could not clean up
-        connection.execute("create table vectors_changed (tenant text); create table vectors_new (tenant text)")
+        connection.execute(
+            "create table vectors_changed (tenant text); create table vectors_new (tenant text)"
+        )
     assert answers(url, parted, embedder) == before
     assert partition(base, 4) == 600
     assert answers(url, parted, embedder) == before
@@ -242,7 +267,11 @@ def test_while_indexes_are_built_nothing_is_moved(base: Database) -> None:
 
 
 def test_a_long_transaction_is_waited_for_in_turns_and_then_said(
-    url: str | None, parted: Settings, base: Database, embedder: HashEmbedder, monkeypatch: pytest.MonkeyPatch
+    url: str | None,
+    parted: Settings,
+    base: Database,
+    embedder: HashEmbedder,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     fill(url, parted, embedder)
     monkeypatch.setattr(partitions, "TRIES", 2)

@@ -37,8 +37,12 @@ class Drawn:
     def __init__(self, dimension: int = DIMENSION) -> None:
         draw = np.random.default_rng(3)
         centres = draw.standard_normal((40, dimension))
-        self.vectors = centres[draw.integers(40, size=ROWS)] + 0.7 * draw.standard_normal((ROWS, dimension))
-        self.vectors = (self.vectors / np.linalg.norm(self.vectors, axis=1, keepdims=True)).astype(np.float16)
+        self.vectors = centres[draw.integers(40, size=ROWS)] + 0.7 * draw.standard_normal(
+            (ROWS, dimension)
+        )
+        self.vectors = (self.vectors / np.linalg.norm(self.vectors, axis=1, keepdims=True)).astype(
+            np.float16
+        )
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         return [[float(x) for x in self.vectors[int(text.split()[1])]] for text in texts]
@@ -48,7 +52,9 @@ class Drawn:
 
     def nearest(self, row: int, limit: int, *, step: int = 1) -> set[int]:
         vectors = self.vectors.astype(float)
-        order = np.argsort(-(vectors @ vectors[row]) / np.linalg.norm(vectors, axis=1), kind="stable")
+        order = np.argsort(
+            -(vectors @ vectors[row]) / np.linalg.norm(vectors, axis=1), kind="stable"
+        )
         return {int(each) for each in order[order % step == 0][:limit]}
 
 
@@ -92,7 +98,9 @@ def found(memory: Memory, row: int, **options: Any) -> set[int]:
 
 def share_of_nearest(memory: Memory, embedder: Drawn, *, step: int = 1, **options: Any) -> float:
     asked = range(0, ROWS, 50)
-    right = sum(len(found(memory, row, **options) & embedder.nearest(row, 10, step=step)) for row in asked)
+    right = sum(
+        len(found(memory, row, **options) & embedder.nearest(row, 10, step=step)) for row in asked
+    )
     return right / (10 * len(asked))
 
 
@@ -107,8 +115,17 @@ def hnsw(base: Database) -> dict[str, bool]:
 
 
 def wrong(database_url: str) -> dict[str, str]:
-    options: dict[str, Any] = {"worker": database_url, "schema": SCHEMA, "tenant": TENANT, "model": "Drawn:drawn"}
-    return {each.about: each.says for each in examine(database_url, **options, embedded=True) if each.state == "wrong"}
+    options: dict[str, Any] = {
+        "worker": database_url,
+        "schema": SCHEMA,
+        "tenant": TENANT,
+        "model": "Drawn:drawn",
+    }
+    return {
+        each.about: each.says
+        for each in examine(database_url, **options, embedded=True)
+        if each.state == "wrong"
+    }
 
 
 def test_the_nearest_are_found_by_signs_too_and_the_index_takes_less_room(
@@ -129,7 +146,10 @@ def test_the_nearest_are_found_by_signs_too_and_the_index_takes_less_room(
 
 def test_searches_read_the_index_of_signs(base: Database, filled: tuple[Memory, Drawn]) -> None:
     memory, embedder = filled
-    more = [Draft(content=f"More {n}.", vector=embedder.embed_query(f"Row {n % ROWS}")) for n in range(4_500)]
+    more = [
+        Draft(content=f"More {n}.", vector=embedder.embed_query(f"Row {n % ROWS}"))
+        for n in range(4_500)
+    ]
     memory.remember_many(more)  # of few rows PostgreSQL rather sorts all
     quantize(base, "binary")
     (name,) = hnsw(base)
@@ -155,7 +175,8 @@ def test_an_index_of_numbers_is_followed_by_a_planned_statement_that_finds_what_
 
         assert f"space_id = {space} then" in source()
         connection.execute(
-            "select set_config('htm.tenant', %s, false), set_config('hnsw.ef_search', '100', false)", [TENANT]
+            "select set_config('htm.tenant', %s, false), set_config('hnsw.ef_search', '100', false)",
+            [TENANT],
         )
         conditions = "row(array['']::text[], null, null, null, null, null, null, null, null, null, null)::conditions"
         for row in range(0, ROWS, 300):
@@ -183,7 +204,9 @@ def test_a_recall_follows_the_index_of_numbers_even_where_sorting_all_looks_chea
 ) -> None:
     memory, _ = filled
     (name,) = hnsw(base)
-    with base.owner() as connection:  # many messages: the owner's vectors are not compared one by one
+    with (
+        base.owner() as connection
+    ):  # many messages: the owner's vectors are not compared one by one
         connection.execute("update sessions set last_seq = 50000")
     assert name in used(base, lambda: memory.recall("Row 7 is here.", mode="vector", hold=False))
 
@@ -255,7 +278,9 @@ def test_an_interrupted_change_has_changed_nothing_and_can_be_repeated(
     memory, embedder = filled
     before = hnsw(base)
     with monkeypatch.context() as patch:
-        patch.setattr(quantization, "_drop", _broken)  # the new index is there and used, the old one still there
+        patch.setattr(
+            quantization, "_drop", _broken
+        )  # the new index is there and used, the old one still there
         with pytest.raises(KeyboardInterrupt):
             quantize(base, "binary")
     assert len(hnsw(base)) == 2
@@ -289,7 +314,9 @@ def test_vectors_of_so_many_dimensions_that_halves_have_no_index_get_one_of_sign
         ]
 
 
-def test_the_index_of_a_model_that_was_given_up_is_dropped(base: Database, filled: tuple[Memory, Drawn]) -> None:
+def test_the_index_of_a_model_that_was_given_up_is_dropped(
+    base: Database, filled: tuple[Memory, Drawn]
+) -> None:
     quantize(base, "binary")
     with base.owner() as connection:
         connection.execute("delete from vectors; delete from models")

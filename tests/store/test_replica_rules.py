@@ -70,7 +70,9 @@ def world(monkeypatch: pytest.MonkeyPatch) -> World:
     """A primary and a replica at position 100."""
     made = World()
     made.primary = made.replica = 100
-    monkeypatch.setattr(replicas, "replica_state", lambda connection: ReplicaState(True, made.replica))
+    monkeypatch.setattr(
+        replicas, "replica_state", lambda connection: ReplicaState(True, made.replica)
+    )
     monkeypatch.setattr(f"{replicas.__name__}.time.monotonic", lambda: made.now)
     return made
 
@@ -115,7 +117,9 @@ def test_a_primary_that_is_down_is_asked_seldom_and_the_replica_answers(world: W
     assert len(asked) == 4
 
 
-def test_while_one_thread_asks_the_primary_for_the_first_time_no_other_reads_without_a_bound(world: World) -> None:
+def test_while_one_thread_asks_the_primary_for_the_first_time_no_other_reads_without_a_bound(
+    world: World,
+) -> None:
     """A replica that is far behind answers neither of two threads that begin at once."""
     world.primary = 200
     both = Barrier(2, timeout=10)
@@ -127,7 +131,10 @@ def test_while_one_thread_asks_the_primary_for_the_first_time_no_other_reads_wit
 
     world.asked = slow
     with ThreadPoolExecutor(2) as threads:
-        assert [each.result() for each in [threads.submit(world.answers) for _ in range(2)]] == [False, False]
+        assert [each.result() for each in [threads.submit(world.answers) for _ in range(2)]] == [
+            False,
+            False,
+        ]
 
 
 def test_one_event_that_many_threads_meet_is_one_pause_and_one_warning(
@@ -172,7 +179,9 @@ def test_what_says_nothing_against_the_question_is_asked_of_the_primary(
         world.replicas.run(work)
 
 
-@pytest.mark.parametrize("error", [pg.NumericValueOutOfRange, pg.InvalidRegularExpression, KeyError])
+@pytest.mark.parametrize(
+    "error", [pg.NumericValueOutOfRange, pg.InvalidRegularExpression, KeyError]
+)
 def test_what_says_something_against_the_question_is_raised_and_asked_once(
     world: World, error: type[Exception]
 ) -> None:
@@ -184,7 +193,9 @@ def test_what_says_something_against_the_question_is_raised_and_asked_once(
     assert world.answers()
 
 
-@pytest.mark.parametrize("error", [pg.InvalidSqlStatementName, pg.FeatureNotSupported, pg.DuplicatePreparedStatement])
+@pytest.mark.parametrize(
+    "error", [pg.InvalidSqlStatementName, pg.FeatureNotSupported, pg.DuplicatePreparedStatement]
+)
 def test_a_connection_whose_prepared_statements_are_gone_is_replaced_and_the_replica_kept(
     world: World, error: type[psycopg.Error], caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -205,7 +216,9 @@ def test_behind_a_pooler_each_read_looks_at_the_very_server_that_answers(
 ) -> None:
     """What another replica had, a moment ago on the same connection, says nothing of this one."""
     sent = []
-    monkeypatch.setattr(replicas, "check", lambda connection, *, patience, opening: sent.append(opening))
+    monkeypatch.setattr(
+        replicas, "check", lambda connection, *, patience, opening: sent.append(opening)
+    )
     world.standby.is_direct = False
     assert world.answers()
     world.replica = 50

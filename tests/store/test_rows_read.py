@@ -23,7 +23,9 @@ from tests.conftest import SETTINGS
 from tests.stand_ins import HashEmbedder
 from tests.store.statements import names_of_statements
 
-pytestmark = pytest.mark.not_on_citus("changes ordinary tables of an installation of its own", run=False)
+pytestmark = pytest.mark.not_on_citus(
+    "changes ordinary tables of an installation of its own", run=False
+)
 
 SCHEMA = "rows_read"
 OTHERS = 25_000  # memories of others in the tenant, and as many in another tenant
@@ -76,7 +78,9 @@ class RowsRead:
             return answer
 
         patch.setattr(Connection, "execute", counted)
-        patch.setattr(Connection, "sends_batches", lambda: False)  # what is counted is counted inside its transaction
+        patch.setattr(
+            Connection, "sends_batches", lambda: False
+        )  # what is counted is counted inside its transaction
 
     def _count(self, connection: Connection, execute: Any) -> int:
         row = execute(connection, COUNTED, [SCHEMA]).fetchone()
@@ -103,17 +107,23 @@ def admin(database_url: str) -> Iterator[psycopg.Connection[Any]]:
 
 
 @pytest.fixture(scope="module")
-def crowded(url: str | None, settings_here: Settings, admin: psycopg.Connection[Any]) -> Iterator[Database]:
+def crowded(
+    url: str | None, settings_here: Settings, admin: psycopg.Connection[Any]
+) -> Iterator[Database]:
     """A schema of its own with what others have, never analyzed: autovacuum is off."""
     database = runtime(url, settings_here).database
     database.open()
     embedder = HashEmbedder()
     for tenant in ("mine", "theirs"):  # the rows that a tenant begins with, and the vector space
-        with Memory("r", url=url, tenant=tenant, embedder=embedder, settings=settings_here, embed="now") as memory:
+        with Memory(
+            "r", url=url, tenant=tenant, embedder=embedder, settings=settings_here, embed="now"
+        ) as memory:
             memory.remember("The first.")
     admin.execute("set session_replication_role = replica")
     admin.execute(f"set search_path = {SCHEMA}, pgvector, public")
-    for table in admin.execute("select tablename from pg_tables where schemaname = %s", [SCHEMA]).fetchall():
+    for table in admin.execute(
+        "select tablename from pg_tables where schemaname = %s", [SCHEMA]
+    ).fetchall():
         admin.execute(f'alter table "{table[0]}" set (autovacuum_enabled = off)')
     for statement in FILL.split(";\n"):
         admin.execute(statement, {"others": OTHERS} if "%(" in statement else None)
@@ -165,9 +175,15 @@ def live(memory: Memory) -> None:
     ])  # fmt: skip
     memory.flush()
     memory.remember(
-        f"Ann of {memory.user} likes the old crane.", id="one", tags=[f"liking:{memory.user}"], role="user", name="Ann"
+        f"Ann of {memory.user} likes the old crane.",
+        id="one",
+        tags=[f"liking:{memory.user}"],
+        role="user",
+        name="Ann",
     )
-    memory.remember(f"Ann of {memory.user} likes the new crane.", id="one", key="liking", metadata={"a": 1})
+    memory.remember(
+        f"Ann of {memory.user} likes the new crane.", id="one", key="liking", metadata={"a": 1}
+    )
     memory.revise("liking", f"Ann of {memory.user} likes no crane.")
     memory.flush()
     for mode in ("hybrid", "vector", "text"):
@@ -197,7 +213,9 @@ def live(memory: Memory) -> None:
 
 
 @pytest.fixture(params=["none yet", "of all"])
-def statistics(request: pytest.FixtureRequest, crowded: Database, admin: psycopg.Connection[Any]) -> str:
+def statistics(
+    request: pytest.FixtureRequest, crowded: Database, admin: psycopg.Connection[Any]
+) -> str:
     """What PostgreSQL knows of the tables when it plans."""
     if request.param == "of all":
         admin.execute("analyze")
@@ -210,7 +228,11 @@ def test_no_statement_reads_what_others_have(
 ) -> None:  # fmt: skip
     rows = RowsRead()
     for tenant in ("mine", f"new-{statistics.replace(' ', '-')}"):
-        options: dict[str, Any] = {"user": f"me-{statistics}", "session": "talk", "embedder": HashEmbedder()}
+        options: dict[str, Any] = {
+            "user": f"me-{statistics}",
+            "session": "talk",
+            "embedder": HashEmbedder(),
+        }
         memory = Memory("r", url=url, tenant=tenant, settings=settings_here, **options)
         with memory, monkeypatch.context() as patch:
             rows.watch(patch)

@@ -95,7 +95,9 @@ def test_the_embedded_server_needs_no_url_and_its_settings_are_its_own() -> None
     large = with_index(SHARED, bytes=2 * GIGABYTE, vectors=1_200_000)
     found = advice(large, embedded=True)
     assert found["partitions"].mend == "htm migrate --partitions 16"
-    assert str(found["shared_buffers"].mend).startswith("htm export FILE; htm import FILE --url DSN")
+    assert str(found["shared_buffers"].mend).startswith(
+        "htm export FILE; htm import FILE --url DSN"
+    )
     assert "maintenance_work_mem" not in found
     assert not [finding for finding in found.values() if "alter system" in str(finding.mend)]
 
@@ -110,9 +112,13 @@ def base(url: str | None, settings_here: Settings, database_url: str) -> Iterato
     """A schema of this test's own, in which autovacuum does nothing."""
     with opened_schema(url, settings_here, database_url) as known:
         with psycopg.connect(database_url, autocommit=True) as connection:
-            tables = connection.execute("select tablename from pg_tables where schemaname = %s", [SCHEMA]).fetchall()
+            tables = connection.execute(
+                "select tablename from pg_tables where schemaname = %s", [SCHEMA]
+            ).fetchall()
             for (table,) in tables:
-                connection.execute(f'alter table "{SCHEMA}"."{table}" set (autovacuum_enabled = off)')
+                connection.execute(
+                    f'alter table "{SCHEMA}"."{table}" set (autovacuum_enabled = off)'
+                )
         yield known
 
 
@@ -120,7 +126,9 @@ def base(url: str | None, settings_here: Settings, database_url: str) -> Iterato
 def filled(url: str | None, settings_here: Settings, base: Database) -> HashEmbedder:
     embedder = HashEmbedder()
     for tenant, count in (("acme", 150), ("other", 50)):
-        with Memory("r", url=url, tenant=tenant, embedder=embedder, settings=settings_here) as memory:
+        with Memory(
+            "r", url=url, tenant=tenant, embedder=embedder, settings=settings_here
+        ) as memory:
             memory.remember_many([
                 Draft(content=f"word{n % 17} number{n}", vector=embedder.embed_query(f"word{n % 17} number{n}")) for n in range(count)
             ])  # fmt: skip
@@ -133,8 +141,17 @@ def sizes_of(base: Database, tenant: str = "acme") -> Sizes:
 
 
 def found_by_the_doctor(database_url: str, about: str) -> list[Finding]:
-    options: dict[str, Any] = {"worker": database_url, "schema": SCHEMA, "tenant": "acme", "model": "HashEmbedder:hash"}
-    return [each for each in examine(database_url, **options) if each.about == about and each.state == "note"]
+    options: dict[str, Any] = {
+        "worker": database_url,
+        "schema": SCHEMA,
+        "tenant": "acme",
+        "model": "HashEmbedder:hash",
+    }
+    return [
+        each
+        for each in examine(database_url, **options)
+        if each.about == about and each.state == "note"
+    ]
 
 
 def until(condition: Any) -> bool:
@@ -156,7 +173,12 @@ def test_sizes_are_read_by_the_application_of_plain_partitioned_and_quantized_ve
 ) -> None:
     indexes.build_due(base, threshold=100)
     (plain,) = sizes_of(base).indexes
-    assert (plain.model, plain.dimension, plain.quantized, plain.vectors) == ("HashEmbedder:hash", 64, False, 200)
+    assert (plain.model, plain.dimension, plain.quantized, plain.vectors) == (
+        "HashEmbedder:hash",
+        64,
+        False,
+        200,
+    )
     read = sizes_of(base)
     assert (read.vectors, read.partitions, read.tenants) == (
         200,
@@ -181,10 +203,15 @@ def test_tables_are_analyzed_again_once_a_tenth_of_them_has_changed(
     with base.owner() as connection:
         first = indexes.analyze(connection)
         assert {"nodes", "mentions", "passages", "vectors"} <= set(first)
-        assert connection.execute("select from pg_stats where tablename = 'nodes'").fetchone() is not None
+        assert (
+            connection.execute("select from pg_stats where tablename = 'nodes'").fetchone()
+            is not None
+        )
         assert indexes.analyze(connection) == []
         with Memory("r", embedder=filled, settings=base.settings, url=url, tenant="t") as memory:
-            memory.remember_many([Draft(content=f"More about the harbour, {n}.") for n in range(300)])
+            memory.remember_many(
+                [Draft(content=f"More about the harbour, {n}.") for n in range(300)]
+            )
             grown = indexes.analyze(connection)
             assert {"nodes", "mentions", "passages"} <= set(grown)
             memory.flush()
@@ -232,6 +259,13 @@ def test_tables_full_of_what_is_gone_are_found_and_the_statement_cleans_them(
 
 
 def test_of_a_new_database_nothing_is_noted(base: Database, database_url: str) -> None:
-    options: dict[str, Any] = {"worker": database_url, "schema": SCHEMA, "tenant": "nobody", "model": "m"}
-    found = [each for each in examine(database_url, **options, embedded=True) if each.about == "size"]
+    options: dict[str, Any] = {
+        "worker": database_url,
+        "schema": SCHEMA,
+        "tenant": "nobody",
+        "model": "m",
+    }
+    found = [
+        each for each in examine(database_url, **options, embedded=True) if each.about == "size"
+    ]
     assert [each.state for each in found] == ["well"]

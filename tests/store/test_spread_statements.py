@@ -25,7 +25,9 @@ def test_statements_that_go_to_another_server_are_named_and_not_taken_for_an_old
 
         def spread(self: Connection, query: Any, *given: Any, **options: Any) -> Any:
             """Have the other session answer what only reads."""
-            reads = str(query).lstrip().startswith("select") and not any(word in str(query) for word in WRITES)
+            reads = str(query).lstrip().startswith("select") and not any(
+                word in str(query) for word in WRITES
+            )
             return execute(elsewhere if reads else self, query, *given, **options)
 
         monkeypatch.setattr(Connection, "execute", spread)

@@ -22,11 +22,15 @@ from tests.stand_ins import HashEmbedder
 from tests.store.index_use import rows_read
 from tests.store.statements import names_of_statements
 
-pytestmark = pytest.mark.not_on_citus("changes ordinary tables of an installation of its own", run=False)
+pytestmark = pytest.mark.not_on_citus(
+    "changes ordinary tables of an installation of its own", run=False
+)
 
 SCHEMA = "stale_statistics"
 LIST = 300
-ROWS_OF_AN_ID = 30  # that the steps of a plan may give for each id of a list; by the square it would be 300
+ROWS_OF_AN_ID = (
+    30  # that the steps of a plan may give for each id of a list; by the square it would be 300
+)
 MANY = 1_000  # memories, of whose vectors a recall compares each once
 
 # What is for all of a tenant, or compares each node with others.
@@ -51,12 +55,16 @@ class Explained:
         """Explain from now on each statement with parameters that is sent inside a transaction, and undo that."""
         execute = Connection.execute
 
-        def explained(connection: Connection, query: Any, params: Any = None, **options: Any) -> Any:
+        def explained(
+            connection: Connection, query: Any, params: Any = None, **options: Any
+        ) -> Any:
             name = self._names.get(query) if isinstance(query, str) else None
             inside = connection.info.transaction_status == psycopg.pq.TransactionStatus.INTRANS
             if name is not None and params is not None and inside:
                 execute(connection, "savepoint explained")
-                found = execute(connection, "explain (analyze, timing off, format json) " + query, params).fetchone()
+                found = execute(
+                    connection, "explain (analyze, timing off, format json) " + query, params
+                ).fetchone()
                 execute(connection, "rollback to explained")
                 self.most[name] = max(self.most[name], rows_of(found["QUERY PLAN"][0]["Plan"]))
             return execute(connection, query, params, **options)
@@ -68,14 +76,19 @@ class Explained:
 
     def over(self, most: float) -> dict[str, float]:
         """The statements that have handled more."""
-        return {name: rows for name, rows in self.most.items() if rows > most and name not in OF_THE_TENANT}
+        return {
+            name: rows
+            for name, rows in self.most.items()
+            if rows > most and name not in OF_THE_TENANT
+        }
 
 
 @pytest.fixture(params=["of one row", "none yet", "true"])
 def memory(url: str | None, database_url: str, request: pytest.FixtureRequest) -> Iterator[Memory]:
     """A memory of a tenant that had one when its tables were analyzed, or that nobody has analyzed, or that is analyzed now."""
     settings = Settings(
-        **SETTINGS.model_dump(by_alias=True) | {"schema": SCHEMA, "worker": "off", "statement_timeout": 60.0}
+        **SETTINGS.model_dump(by_alias=True)
+        | {"schema": SCHEMA, "worker": "off", "statement_timeout": 60.0}
     )
     database = runtime(url, settings).database
     with psycopg.connect(database_url, autocommit=True) as admin:
@@ -83,11 +96,15 @@ def memory(url: str | None, database_url: str, request: pytest.FixtureRequest) -
             with Memory("r", url=url, embedder=HashEmbedder(), settings=settings) as made:
                 made.remember("The first.", tags=["topic:first"], id="first")
                 made.flush()
-                tables = admin.execute("select tablename from pg_tables where schemaname = %s", [SCHEMA]).fetchall()
+                tables = admin.execute(
+                    "select tablename from pg_tables where schemaname = %s", [SCHEMA]
+                ).fetchall()
                 for (table,) in tables:
                     admin.execute(f'alter table {SCHEMA}."{table}" set (autovacuum_enabled = off)')
                 if request.param == "true":
-                    made.remember_many([Draft(content=f"Note {n} of the harbour.") for n in range(LIST)])
+                    made.remember_many(
+                        [Draft(content=f"Note {n} of the harbour.") for n in range(LIST)]
+                    )
                     made.flush()
                 if request.param != "none yet":
                     for (table,) in tables:
@@ -104,16 +121,24 @@ def test_no_statement_reads_a_list_or_a_tenant_again_for_each_id(
 ) -> None:
     texts = [f"Crane {n} of the harbour." for n in range(LIST)]
     vectors = HashEmbedder().embed_documents(texts)
-    given = [Draft(content=text, vector=vector) for text, vector in zip(texts, vectors, strict=True)]
+    given = [
+        Draft(content=text, vector=vector) for text, vector in zip(texts, vectors, strict=True)
+    ]
     explained = Explained()
     with monkeypatch.context() as patch:
         explained.watch(patch)
         said = memory.remember_many(given)
         memory.remember_many(
-            [Draft(content=f"{text} Again.", id=str(n), tags=["topic:crane"]) for n, text in enumerate(texts)]
+            [
+                Draft(content=f"{text} Again.", id=str(n), tags=["topic:crane"])
+                for n, text in enumerate(texts)
+            ]
         )
         memory.remember_many(
-            [Draft(content=f"{text} Changed.", id=str(n), importance=3) for n, text in enumerate(texts)]
+            [
+                Draft(content=f"{text} Changed.", id=str(n), importance=3)
+                for n, text in enumerate(texts)
+            ]
         )
         memory.flush()
         assert memory.recall("Which crane is in the harbour?", limit=100)

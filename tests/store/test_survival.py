@@ -89,7 +89,9 @@ migrate(sys.argv[1], schema=sys.argv[2], roles="htm")
 """
 
 
-@pytest.mark.not_on_citus("makes an installation of its own as the owner, which needs an administrator there")
+@pytest.mark.not_on_citus(
+    "makes an installation of its own as the owner, which needs an administrator there"
+)
 def test_a_migration_that_is_killed_is_done_by_the_next_one(database_url: str) -> None:
     import psycopg
 
@@ -118,7 +120,9 @@ def test_a_migration_that_is_killed_is_done_by_the_next_one(database_url: str) -
             connection.execute(f"drop schema if exists {schema} cascade")
 
 
-def test_the_embedded_server_comes_back_after_its_own_death(make: Make, url: str | None, home: Path) -> None:
+def test_the_embedded_server_comes_back_after_its_own_death(
+    make: Make, url: str | None, home: Path
+) -> None:
     if url is not None:
         pytest.skip("the server under test is not the embedded one")
     with make() as memory:
@@ -127,14 +131,19 @@ def test_the_embedded_server_comes_back_after_its_own_death(make: Make, url: str
         os.kill(pid, signal.SIGKILL)
         for _ in range(40):
             try:
-                assert memory.recall("crash", mode="text", hold=False)[0].content == "before the crash"
+                assert (
+                    memory.recall("crash", mode="text", hold=False)[0].content == "before the crash"
+                )
                 break
             except Exception:
                 time.sleep(0.25)
         else:
             pytest.fail("the server did not come back")
         memory.remember("after the crash")
-        assert {h.content for h in memory.recall("crash", mode="text")} == {"before the crash", "after the crash"}
+        assert {h.content for h in memory.recall("crash", mode="text")} == {
+            "before the crash",
+            "after the crash",
+        }
 
 
 def test_a_forked_child_has_connections_of_its_own(make: Make) -> None:
@@ -148,7 +157,10 @@ def test_a_forked_child_has_connections_of_its_own(make: Make) -> None:
             except BaseException:
                 os._exit(2)
         assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
-        assert {h.content for h in memory.recall("from the", mode="vector")} <= {"from the parent", "from the child"}
+        assert {h.content for h in memory.recall("from the", mode="vector")} <= {
+            "from the parent",
+            "from the child",
+        }
         assert len(memory.timeline()) == 2
 
 
@@ -158,7 +170,9 @@ def test_what_is_gathered_is_written_at_exit(make: Make, url: str | None, tenant
         "m = Memory('x', url=sys.argv[1] or None, tenant=sys.argv[2], embedder=HashEmbedder(), settings=Settings(worker='off'))\n"
         "m.remember('counted at exit'); m.recall('counted', mode='text')"
     )
-    subprocess.run([sys.executable, "-c", code, url or "", tenant], check=True, cwd=ROOT, timeout=60)
+    subprocess.run(
+        [sys.executable, "-c", code, url or "", tenant], check=True, cwd=ROOT, timeout=60
+    )
     with make("y") as memory:
         assert memory.list()[0].access_count == 1
 
@@ -167,7 +181,9 @@ def test_settings_that_ask_for_no_worker_start_none(make: Make) -> None:
     import threading
 
     before = {thread.name for thread in threading.enumerate() if thread.name == "htm-worker"}
-    with make(settings=Settings(worker="off", pool_max=3), embedder=HashEmbedder(name="none")) as memory:
+    with make(
+        settings=Settings(worker="off", pool_max=3), embedder=HashEmbedder(name="none")
+    ) as memory:
         memory.remember("x")
         after = {thread.name for thread in threading.enumerate() if thread.name == "htm-worker"}
         assert after == before

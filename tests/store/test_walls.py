@@ -41,13 +41,17 @@ def tables(database: Database) -> list[tuple[str, bool]]:
     return [(row["relname"], row["relrowsecurity"]) for row in rows]
 
 
-@pytest.mark.not_on_citus("looks at ordinary tables; tests/servers/test_citus.py looks at the walls of shards")
+@pytest.mark.not_on_citus(
+    "looks at ordinary tables; tests/servers/test_citus.py looks at the walls of shards"
+)
 def test_every_table_stands_behind_the_wall(database: Database) -> None:
     assert {name for name, walled in tables(database) if not walled} == UNWALLED
     assert len(tables(database)) > 10
 
 
-@pytest.mark.not_on_citus("looks at ordinary tables; tests/servers/test_citus.py looks at the walls of shards")
+@pytest.mark.not_on_citus(
+    "looks at ordinary tables; tests/servers/test_citus.py looks at the walls of shards"
+)
 def test_the_tenant_is_the_first_column_of_every_primary_key(database: Database) -> None:
     with database.owner() as connection:
         rows = connection.execute(
@@ -58,25 +62,37 @@ def test_the_tenant_is_the_first_column_of_every_primary_key(database: Database)
     assert {row["relname"] for row in rows if row["attname"] != "tenant"} == UNWALLED
 
 
-def test_without_a_tenant_there_is_an_error_and_not_everything(database: Database, memory: Memory) -> None:
+def test_without_a_tenant_there_is_an_error_and_not_everything(
+    database: Database, memory: Memory
+) -> None:
     memory.remember("behind the wall")
     with pytest.raises(HTMError, match="tenant"), database.transaction("") as connection:
         connection.execute("select * from nodes").fetchall()
 
 
-def test_one_tenant_sees_writes_and_deletes_nothing_of_another(database: Database, memory: Memory, tenant: str) -> None:
+def test_one_tenant_sees_writes_and_deletes_nothing_of_another(
+    database: Database, memory: Memory, tenant: str
+) -> None:
     node = memory.remember("behind the wall", tags=["t"], key="k")
     names = [name for name, walled in tables(database) if walled and name not in APPENDED | UNREAD]
     for name in APPENDED | UNREAD:
-        with pytest.raises(HTMError, match="permission denied"), database.transaction(f"other-{tenant}") as connection:
+        with (
+            pytest.raises(HTMError, match="permission denied"),
+            database.transaction(f"other-{tenant}") as connection,
+        ):
             connection.execute(f"delete from {name} where tenant = %s", [tenant])
     with database.transaction(f"other-{tenant}") as connection:
         for name in names:
-            assert connection.execute(f"select count(*) as n from {name} where tenant = %s", [tenant]).fetchone() == {
-                "n": 0
-            }
-            assert connection.execute(f"delete from {name} where tenant = %s", [tenant]).rowcount == 0
-    with pytest.raises(HTMError, match="row-level security"), database.transaction("elsewhere") as connection:
+            assert connection.execute(
+                f"select count(*) as n from {name} where tenant = %s", [tenant]
+            ).fetchone() == {"n": 0}
+            assert (
+                connection.execute(f"delete from {name} where tenant = %s", [tenant]).rowcount == 0
+            )
+    with (
+        pytest.raises(HTMError, match="row-level security"),
+        database.transaction("elsewhere") as connection,
+    ):
         connection.execute("insert into robots (tenant, name) values (%s, 'spy')", [tenant])
     assert memory.get(node.id).content == "behind the wall"
 
@@ -106,7 +122,9 @@ def crowded(make: Make) -> Iterator[Memory]:
     with make(embedder=embedder, budget=1_000) as memory:
         texts = [f"note {n} about subject{n % 97} and place{n % 31}" for n in range(6_000)]
         vectors = embedder.embed_documents(texts)
-        drafts = [Draft(content=text, vector=vector) for text, vector in zip(texts, vectors, strict=True)]
+        drafts = [
+            Draft(content=text, vector=vector) for text, vector in zip(texts, vectors, strict=True)
+        ]
         for start in range(0, len(drafts), 2_000):
             memory.remember_many(drafts[start : start + 2_000])
         memory.flush()
@@ -134,7 +152,9 @@ def recalled_by(database: Database, memory: Memory, **options: object) -> set[st
     return used(database, lambda: memory.recall("subject5 at place7", hold=False, **options))  # type: ignore[arg-type]
 
 
-def test_searches_of_the_application_role_go_through_their_indexes(database: Database, crowded: Memory) -> None:
+def test_searches_of_the_application_role_go_through_their_indexes(
+    database: Database, crowded: Memory
+) -> None:
     built = indexed(database)
     assert "passages_by_lexeme" in recalled_by(database, crowded, mode="text")
     assert set(built) & recalled_by(database, crowded, mode="vector")
@@ -143,11 +163,22 @@ def test_searches_of_the_application_role_go_through_their_indexes(database: Dat
     assert set(built) & both
 
 
-def test_an_index_changes_how_hits_are_found_and_hardly_which(database: Database, crowded: Memory) -> None:
-    exact = {hit.node.id for hit in crowded.recall("subject5 at place7", limit=20, mode="vector", hold=False)}
+def test_an_index_changes_how_hits_are_found_and_hardly_which(
+    database: Database, crowded: Memory
+) -> None:
+    exact = {
+        hit.node.id
+        for hit in crowded.recall("subject5 at place7", limit=20, mode="vector", hold=False)
+    }
     indexed(database)
-    near = {hit.node.id for hit in crowded.recall("subject5 at place7", limit=20, mode="vector", hold=False)}
-    best = max(hit.score for hit in crowded.recall("subject5 at place7", limit=20, mode="vector", hold=False))
+    near = {
+        hit.node.id
+        for hit in crowded.recall("subject5 at place7", limit=20, mode="vector", hold=False)
+    }
+    best = max(
+        hit.score
+        for hit in crowded.recall("subject5 at place7", limit=20, mode="vector", hold=False)
+    )
     assert len(exact) == len(near) == 20
     assert best > 0.5
 
@@ -164,10 +195,14 @@ def test_a_random_campaign_of_tenants_and_users_never_sees_anothers_text(make: M
         owner = dice.choice(owners)
         wall, user = owner
         memory, allowed = memories[owner], {f"{wall}/{user}", f"{wall}/None"}
-        action = dice.choice(["say", "say", "recall", "timeline", "list", "steal", "stats", "who", "log"])
+        action = dice.choice(
+            ["say", "say", "recall", "timeline", "list", "steal", "stats", "who", "log"]
+        )
         if action == "say":
             ids[owner].append(
-                memory.remember(f"secret {step} of {wall}/{user}", id=str(step % 7), key=f"k{step % 3}").id
+                memory.remember(
+                    f"secret {step} of {wall}/{user}", id=str(step % 7), key=f"k{step % 3}"
+                ).id
             )
             said[owner] += 1
         elif action == "steal":
@@ -178,7 +213,10 @@ def test_a_random_campaign_of_tenants_and_users_never_sees_anothers_text(make: M
                     with pytest.raises(NotFound):
                         memory.forget(ids[other][-1])
         elif action == "stats":
-            mine = sum(len(memories[each].timeline(session="s", limit=1000)) for each in {owner, (wall, None)})
+            mine = sum(
+                len(memories[each].timeline(session="s", limit=1000))
+                for each in {owner, (wall, None)}
+            )
             assert memory.stats().mentions == mine
         else:
             texts = {
@@ -191,10 +229,14 @@ def test_a_random_campaign_of_tenants_and_users_never_sees_anothers_text(make: M
             assert {text.split(" of ")[1] for text in texts} <= allowed
 
 
-@pytest.mark.not_on_citus("looks at ordinary tables; tests/servers/test_citus.py looks at the walls of shards")
+@pytest.mark.not_on_citus(
+    "looks at ordinary tables; tests/servers/test_citus.py looks at the walls of shards"
+)
 def test_a_superuser_login_still_serves_verbs_as_the_application(database: Database) -> None:
     with database.transaction("any") as connection:
-        row = connection.execute("select current_user, row_security_active('nodes') as walled").fetchone()
+        row = connection.execute(
+            "select current_user, row_security_active('nodes') as walled"
+        ).fetchone()
     assert row == {"current_user": "htm_app", "walled": True}
 
 

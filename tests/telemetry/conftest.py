@@ -48,11 +48,17 @@ class Told:
     def text(self) -> str:
         """Everything that spans and metrics say."""
         data = self.reader.get_metrics_data()
-        return "".join(span.to_json() for span in self.exporter.get_finished_spans()) + (data.to_json() if data else "")
+        return "".join(span.to_json() for span in self.exporter.get_finished_spans()) + (
+            data.to_json() if data else ""
+        )
 
     def metrics(self) -> dict[str, Metric]:
         data = self.reader.get_metrics_data()
-        return {m.name: m for r in data.resource_metrics for s in r.scope_metrics for m in s.metrics} if data else {}
+        return (
+            {m.name: m for r in data.resource_metrics for s in r.scope_metrics for m in s.metrics}
+            if data
+            else {}
+        )
 
     def points(self, metric: str) -> list[Any]:
         found = self.metrics().get(metric)

@@ -15,7 +15,17 @@ from typing import Any
 import pytest
 from opentelemetry.trace import SpanKind, StatusCode
 
-from htm_core import Changes, Collection, CollectionItem, Group, HTMError, InvalidInput, Log, Memory, NotFound
+from htm_core import (
+    Changes,
+    Collection,
+    CollectionItem,
+    Group,
+    HTMError,
+    InvalidInput,
+    Log,
+    Memory,
+    NotFound,
+)
 from htm_core.base import telemetry  # fmt: skip
 from htm_core.base.errors import ModelError
 from htm_core.base.memory_operations import OPERATIONS, OTHERS
@@ -144,7 +154,9 @@ def call_the_palace(palace: Palace, folder: Path) -> None:
     palace.artifacts()
     palace.procedures()
     palace.move(filed, room="projects", drawer="web")
-    done = palace.promote(note, room="projects", drawer="api", reason="on call", summary="A deploy needs a restart.")
+    done = palace.promote(
+        note, room="projects", drawer="api", reason="on call", summary="A deploy needs a restart."
+    )
     palace.submit("The API needs a token.", room="projects", drawer="api", reason="asked often")
     palace.undo(getattr(done, "decision_id", ""))
     palace.forget(filed)
@@ -157,7 +169,9 @@ def call_the_palace(palace: Palace, folder: Path) -> None:
     palace.load(str(folder / "palace"))
 
 
-def test_every_verb_has_a_span_of_its_operation(open_memory: Open, telling: Told, tmp_path: Path) -> None:
+def test_every_verb_has_a_span_of_its_operation(
+    open_memory: Open, telling: Told, tmp_path: Path
+) -> None:
     with open_memory(user="ann", session="s") as memory:
         call_every_verb(memory, tmp_path)
     spans = {str((span.attributes or {})["htm.name"]): span for span in telling.spans}
@@ -175,15 +189,21 @@ def test_every_verb_has_a_span_of_its_operation(open_memory: Open, telling: Told
         assert attributes["gen_ai.provider.name"] == "htm"
         assert attributes["gen_ai.memory.store.id"].startswith("htm:")
     assert all(
-        span.status.status_code is StatusCode.UNSET for span in telling.spans if span.attributes["htm.outcome"] == "ok"
+        span.status.status_code is StatusCode.UNSET
+        for span in telling.spans
+        if span.attributes["htm.outcome"] == "ok"
     )
 
 
-def test_every_verb_is_in_the_histogram_of_durations(open_memory: Open, telling: Told, tmp_path: Path) -> None:
+def test_every_verb_is_in_the_histogram_of_durations(
+    open_memory: Open, telling: Told, tmp_path: Path
+) -> None:
     with open_memory(user="ann", session="s") as memory:
         call_every_verb(memory, tmp_path)
     assert {point.attributes["htm.name"] for point in telling.points("htm.duration")} >= VERBS
-    recalls = [p for p in telling.points("htm.duration") if p.attributes["htm.name"] == "htm.recall"]
+    recalls = [
+        p for p in telling.points("htm.duration") if p.attributes["htm.name"] == "htm.recall"
+    ]
     assert [dict(point.attributes) for point in recalls] == [
         {
             "htm.name": "htm.recall",
@@ -195,12 +215,16 @@ def test_every_verb_is_in_the_histogram_of_durations(open_memory: Open, telling:
     assert max(recalls[0].explicit_bounds) == 30.0, "the default bounds are those of milliseconds"
 
 
-def test_a_search_says_how_many_records_it_found_and_a_write_which_it_wrote(open_memory: Open, telling: Told) -> None:
+def test_a_search_says_how_many_records_it_found_and_a_write_which_it_wrote(
+    open_memory: Open, telling: Told
+) -> None:
     with open_memory() as memory:
         node = memory.remember("Ann likes tea.")
         assert telling.last.attributes["gen_ai.memory.record.id"] == node.id
         assert telling.last.attributes["gen_ai.memory.record.count"] == 1
-        memory.remember_many([{"content": "Ann likes green tea."}, {"content": "Ann likes black tea."}])
+        memory.remember_many(
+            [{"content": "Ann likes green tea."}, {"content": "Ann likes black tea."}]
+        )
         assert telling.last.attributes["gen_ai.memory.record.count"] == 2
         found = memory.recall("tea", mode="text")
         assert telling.last.attributes["gen_ai.memory.record.count"] == len(found) == 3
@@ -226,7 +250,9 @@ def test_a_consultation_has_one_span_with_its_verdict_and_how_much_evidence_ther
     assert "secret" not in telling.text
 
 
-def test_a_deletion_of_a_part_is_never_told_as_one_of_the_whole_store(open_memory: Open, telling: Told) -> None:
+def test_a_deletion_of_a_part_is_never_told_as_one_of_the_whole_store(
+    open_memory: Open, telling: Told
+) -> None:
     with open_memory(user="ann", session="s") as memory:
         items = memory.collection("shelf")
         items.put([CollectionItem(id=str(number), content="A book.") for number in range(4)])
@@ -246,7 +272,9 @@ def test_a_deletion_of_a_part_is_never_told_as_one_of_the_whole_store(open_memor
         assert "gen_ai.memory.record.id" not in telling.last.attributes
 
 
-def test_each_user_and_each_collection_is_a_store_of_its_own(open_memory: Open, telling: Told, tenant: str) -> None:
+def test_each_user_and_each_collection_is_a_store_of_its_own(
+    open_memory: Open, telling: Told, tenant: str
+) -> None:
     with open_memory(user="ann") as ann:
         ann.remember("One.")
         mine = telling.last.attributes["gen_ai.memory.store.id"]
@@ -263,8 +291,12 @@ def test_each_user_and_each_collection_is_a_store_of_its_own(open_memory: Open, 
 def test_nothing_that_anybody_wrote_or_named_is_told(open_memory: Open, telling: Told) -> None:
     secret = "marzipan"
     with open_memory(user=secret, session=secret) as memory:
-        memory.remember(f"The {secret}.", key=secret, tags=[secret], name=secret, metadata={secret: secret})
-        memory.recall(secret, mode="text", tags=[secret], where={secret: secret}, robot=secret, session=secret)
+        memory.remember(
+            f"The {secret}.", key=secret, tags=[secret], name=secret, metadata={secret: secret}
+        )
+        memory.recall(
+            secret, mode="text", tags=[secret], where={secret: secret}, robot=secret, session=secret
+        )
         memory.who_said(secret)
         memory.revise(secret, f"More {secret}.", if_version=1)
         memory.forget(secret)
@@ -291,7 +323,9 @@ def test_content_is_told_when_the_conventions_variable_says_so(
         node = memory.remember("Ann likes marzipan.")
         memory.recall("what about marzipan?", mode="text")
     written, asked = telling.attributes[:2]
-    assert json.loads(written["gen_ai.memory.records"]) == [{"id": node.id, "content": "Ann likes marzipan."}]
+    assert json.loads(written["gen_ai.memory.records"]) == [
+        {"id": node.id, "content": "Ann likes marzipan."}
+    ]
     assert asked["gen_ai.memory.query.text"] == "what about marzipan?"
     [record] = json.loads(asked["gen_ai.memory.records"])
     assert (record["id"], record["content"]) == (node.id, "Ann likes marzipan.")
@@ -366,7 +400,9 @@ def test_a_conflict_is_no_error(open_memory: Open, telling: Told) -> None:
     assert telling.spans[1].status.status_code is StatusCode.UNSET
 
 
-def test_awaited_verbs_are_children_of_the_span_in_which_they_are_awaited(open_memory: Open, telling: Told) -> None:
+def test_awaited_verbs_are_children_of_the_span_in_which_they_are_awaited(
+    open_memory: Open, telling: Told
+) -> None:
     tracer = telling.tracers.get_tracer("application")
 
     async def work(memory: Memory) -> None:
@@ -377,7 +413,11 @@ def test_awaited_verbs_are_children_of_the_span_in_which_they_are_awaited(open_m
     with open_memory() as memory:
         asyncio.run(work(memory))
     turn = next(span for span in telling.spans if span.name == "turn")
-    children = [span for span in telling.spans if span.parent and span.parent.span_id == turn.context.span_id]
+    children = [
+        span
+        for span in telling.spans
+        if span.parent and span.parent.span_id == turn.context.span_id
+    ]
     assert [span.name for span in children].count("search_memory") == 5
     assert [span.name for span in children].count("create_memory") == 1
 
@@ -401,7 +441,9 @@ def test_what_a_verb_does_is_within_its_span(open_memory: Open, telling: Told) -
     assert spans["embed"].parent.span_id == spans["search_memory"].context.span_id
 
 
-def test_a_recall_without_its_model_says_that_it_is_degraded(open_memory: Open, telling: Told, embedder: Any) -> None:
+def test_a_recall_without_its_model_says_that_it_is_degraded(
+    open_memory: Open, telling: Told, embedder: Any
+) -> None:
     with open_memory() as memory:
         memory.remember("Ann likes tea.")
         embedder.down = True

@@ -35,11 +35,15 @@ def served(telling: Told) -> dict[str, list[dict[str, str]]]:
             for p in metric.data.data_points
         ]
         kind = type(metric.data).__name__
-        ends = {"Histogram": ("_bucket", "_count", "_sum"), "Sum": ("_total",), "Gauge": ("",)}[kind]
+        ends = {"Histogram": ("_bucket", "_count", "_sum"), "Sum": ("_total",), "Gauge": ("",)}[
+            kind
+        ]
         found |= {base + end: points for end in ends}
         if kind == "Histogram":
             bounds = [str(float(bound)) for bound in metric.data.data_points[0].explicit_bounds]
-            found[base + "_bucket"] = [point | {"le": bound} for point in points for bound in bounds]
+            found[base + "_bucket"] = [
+                point | {"le": bound} for point in points for bound in bounds
+            ]
     return found
 
 
@@ -48,7 +52,9 @@ def test_every_metric_label_and_value_of_the_dashboard_exists(
 ) -> None:
     with open_memory(budget=60) as memory:
         for number in range(12):
-            memory.remember(f"Ann likes tea of kind {number}, and says so at some length every day of the week.")
+            memory.remember(
+                f"Ann likes tea of kind {number}, and says so at some length every day of the week."
+            )
         embedder.down = True  # type: ignore[attr-defined]
         assert memory.recall("tea").degraded
         with suppress(LookupError):
@@ -57,7 +63,9 @@ def test_every_metric_label_and_value_of_the_dashboard_exists(
     for expression in [*EXPRESSIONS, *QUERIES]:
         used = re.findall(r"\b(htm_\w+)(?:\{([^}]*)\})?", re.sub(r"by \([^)]*\)", "", expression))
         used = [
-            (name, labels) for name, labels in used if name in metrics or not name.startswith(("htm_name", "htm_kind"))
+            (name, labels)
+            for name, labels in used
+            if name in metrics or not name.startswith(("htm_name", "htm_kind"))
         ]
         assert used
         for name, labels in used:
@@ -69,7 +77,9 @@ def test_every_metric_label_and_value_of_the_dashboard_exists(
                 assert values, f"{label} of {expression}"
         for labels in re.findall(r"by \(([^)]*)\)", expression):
             for label in set(labels.replace(" ", "").split(",")) - {"le", "job"}:
-                assert any(label in point for name, _ in used for point in metrics[name]), f"{label} of {expression}"
+                assert any(label in point for name, _ in used for point in metrics[name]), (
+                    f"{label} of {expression}"
+                )
 
 
 def test_pending_jobs_are_those_of_the_database(
@@ -79,7 +89,10 @@ def test_pending_jobs_are_those_of_the_database(
     embedder = HashEmbedder(name=f"pending-{uuid4().hex[:8]}")  # no other test's worker has it
     with open_memory(embedder=embedder) as memory:
         memory.remember("Ann likes tea.")
-        states = {(p.attributes["htm.kind"], p.attributes["htm.state"]): p.value for p in telling.points("htm.jobs")}
+        states = {
+            (p.attributes["htm.kind"], p.attributes["htm.state"]): p.value
+            for p in telling.points("htm.jobs")
+        }
     assert states["embed", "pending"] >= 1
 
 
@@ -96,7 +109,8 @@ def test_what_waits_is_told_by_lane_and_apart_from_bulk_work(
             {
                 p.attributes["htm.bulk"]: p.value
                 for p in telling.points(metric)
-                if (p.attributes["htm.kind"], p.attributes["htm.model"]) == ("embed", resolve(embedder).name)
+                if (p.attributes["htm.kind"], p.attributes["htm.model"])
+                == ("embed", resolve(embedder).name)
                 and p.attributes.get("htm.state", "pending") == "pending"
             }
             for metric in ("htm.jobs", "htm.jobs.oldest")

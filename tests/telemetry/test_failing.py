@@ -70,7 +70,9 @@ def test_a_tracer_and_a_meter_that_fail(open_memory: Open, monkeypatch: pytest.M
         use(memory)
 
 
-def test_a_description_that_fails(open_memory: Open, telling: Told, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_description_that_fails(
+    open_memory: Open, telling: Told, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fail(*_: Any, **__: Any) -> dict[str, telemetry.Figure]:
         raise ValueError("no words")
 
@@ -81,7 +83,9 @@ def test_a_description_that_fails(open_memory: Open, telling: Told, monkeypatch:
     assert [span.name for span in telling.spans][:2] == ["create_memory", "search_memory"]
 
 
-def test_after_a_failed_end_the_next_span_has_no_wrong_parent(open_memory: Open, telling: Told) -> None:
+def test_after_a_failed_end_the_next_span_has_no_wrong_parent(
+    open_memory: Open, telling: Told
+) -> None:
     telling.tracers.add_span_processor(Broken("end"))
     with open_memory() as memory:
         memory.remember("One.")
@@ -90,7 +94,9 @@ def test_after_a_failed_end_the_next_span_has_no_wrong_parent(open_memory: Open,
     assert all(span.parent is None for span in telling.spans)
 
 
-def test_a_lone_surrogate_in_a_query_fails_only_as_it_would_without(open_memory: Open, telling: Told) -> None:
+def test_a_lone_surrogate_in_a_query_fails_only_as_it_would_without(
+    open_memory: Open, telling: Told
+) -> None:
     with open_memory(telemetry_content=True) as memory:
         memory.recall("tea \ud800", mode="text")
         with pytest.raises(InvalidInput):
@@ -118,4 +124,6 @@ def test_a_span_that_is_sampled_out_costs_no_attributes(
     with open_memory() as memory:
         memory.remember("One.")
     assert described == []
-    assert [p.attributes["htm.name"] for p in telling.points("htm.duration")][:1] == ["htm.remember"]
+    assert [p.attributes["htm.name"] for p in telling.points("htm.duration")][:1] == [
+        "htm.remember"
+    ]

@@ -25,7 +25,13 @@ from tests.stand_ins import HashEmbedder
 
 def counted(figures: InMemoryMetricReader, metric: str) -> dict[str, Any]:
     data = figures.get_metrics_data()
-    found = [m for r in data.resource_metrics for s in r.scope_metrics for m in s.metrics if m.name == metric]
+    found = [
+        m
+        for r in data.resource_metrics
+        for s in r.scope_metrics
+        for m in s.metrics
+        if m.name == metric
+    ]
     return {p.attributes["htm.name"]: p for m in found for p in m.data.data_points}
 
 
@@ -48,11 +54,19 @@ def test_verbs_and_jobs_have_spans_and_events_are_counted(make: Make, told: Any)
     assert "marzipan" not in "".join(span.to_json() for span in spans.get_finished_spans())
 
 
-def test_every_verb_has_a_span_with_numbers_and_names_and_without_content(make: Make, told: Any) -> None:
+def test_every_verb_has_a_span_with_numbers_and_names_and_without_content(
+    make: Make, told: Any
+) -> None:
     spans, _ = told
     settings = Settings(worker="off", telemetry=True)
     with make(settings=settings, session="s") as memory:
-        memory.remember("The secret is marzipan.", key="marzipan", tags=["marzipan"], name="marzipan", importance=7)
+        memory.remember(
+            "The secret is marzipan.",
+            key="marzipan",
+            tags=["marzipan"],
+            name="marzipan",
+            importance=7,
+        )
         memory.log("marzipan").append([{"content": "marzipan", "role": "user"}])
         memory.recall("marzipan", mode="text", limit=3, robot="marzipan")
         memory.context(order="recent", budget=100)
@@ -62,12 +76,17 @@ def test_every_verb_has_a_span_with_numbers_and_names_and_without_content(make: 
         Palace(memory).note("marzipan", ttl=60.0)
         with pytest.raises(NotFound):
             memory.forget("no marzipan")
-    finished = {span.attributes["htm.name"]: dict(span.attributes or {}) for span in spans.get_finished_spans()}
+    finished = {
+        span.attributes["htm.name"]: dict(span.attributes or {})
+        for span in spans.get_finished_spans()
+    }
     assert [name for name in finished if name != "htm.job"] == [
         "htm.remember", "htm.log.append", "htm.recall", "htm.context", "htm.revise", "htm.get", "htm.tags.add",
         "htm.collection.put", "htm.palace.note", "htm.forget", "htm.close",
     ]  # fmt: skip
-    ours = {name: value for name, value in finished["htm.recall"].items() if name.startswith("htm.")}
+    ours = {
+        name: value for name, value in finished["htm.recall"].items() if name.startswith("htm.")
+    }
     assert ours == {
         "htm.name": "htm.recall", "htm.mode": "text", "htm.limit": 3, "htm.count": 0, "htm.outcome": "ok",
         "htm.degraded": False, "htm.fallback": False,
@@ -78,10 +97,16 @@ def test_every_verb_has_a_span_with_numbers_and_names_and_without_content(make: 
     assert "marzipan" not in "".join(span.to_json() for span in spans.get_finished_spans())
 
 
-@pytest.mark.parametrize("kind", [Memory, Log, Tags, Jobs, Changes, Collection, Backup, Group, Palace])
+@pytest.mark.parametrize(
+    "kind", [Memory, Log, Tags, Jobs, Changes, Collection, Backup, Group, Palace]
+)
 def test_no_verb_of_a_class_is_without_a_span(kind: type) -> None:
     no_work = {"of", "log", "collection", "checked_room", "scratchpad"}
-    methods = {name for name, verb in vars(kind).items() if inspect.isfunction(verb) and not name.startswith("_")}
+    methods = {
+        name
+        for name, verb in vars(kind).items()
+        if inspect.isfunction(verb) and not name.startswith("_")
+    }
     assert {name for name in methods if not hasattr(getattr(kind, name), "__wrapped__")} <= no_work
     assert methods - no_work
 
@@ -93,7 +118,9 @@ def test_an_awaited_verb_has_the_same_span(make: Make, told: Any) -> None:
     assert "htm.recall" in [span.attributes["htm.name"] for span in spans.get_finished_spans()]
 
 
-def test_a_failure_is_told_by_its_kind_and_not_by_its_words(make: Make, embedder: HashEmbedder, told: Any) -> None:
+def test_a_failure_is_told_by_its_kind_and_not_by_its_words(
+    make: Make, embedder: HashEmbedder, told: Any
+) -> None:
     spans, _ = told
     with make(settings=Settings(worker="off", telemetry=True)) as memory:
         memory.remember("The secret is marzipan.")

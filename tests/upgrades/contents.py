@@ -57,16 +57,31 @@ def fill(open: Open) -> None:
 
 def _remember(memory: Memory) -> None:
     memory.remember(
-        "The dog is called Biscuit.", tags=["pet:dog"], importance=7, metadata={"n": 1.5, "deep": {"a": [1]}}
+        "The dog is called Biscuit.",
+        tags=["pet:dog"],
+        importance=7,
+        metadata={"n": 1.5, "deep": {"a": [1]}},
     )
     memory.remember("lives in Paris", key="home")
     memory.revise("home", "lives in Rome")
-    memory.remember("Where does Ines keep the spare key?", session="talk", role="user", name="Tom Berg")
-    memory.remember("Under the blue flower pot, as always.", session="talk", role="user", name="Ines")
-    memory.remember("\u201cquotes\u201d 'and' 東京 \U0001f642", session="talk", role="user", name="Ines", id="m1")
+    memory.remember(
+        "Where does Ines keep the spare key?", session="talk", role="user", name="Tom Berg"
+    )
+    memory.remember(
+        "Under the blue flower pot, as always.", session="talk", role="user", name="Ines"
+    )
+    memory.remember(
+        "\u201cquotes\u201d 'and' 東京 \U0001f642",
+        session="talk",
+        role="user",
+        name="Ines",
+        id="m1",
+    )
     memory.log("talk").append([{"content": "", "role": "assistant", "payload": b"\x00\xff"}])
     for number in range(5):
-        memory.remember(f"The train {number} to Rome leaves at {number + 6} o'clock.", tags=["travel:train"])
+        memory.remember(
+            f"The train {number} to Rome leaves at {number + 6} o'clock.", tags=["travel:train"]
+        )
     memory.forget(memory.remember("a forgotten thing").id)
     dog = memory.recall("Biscuit", mode="text", hold=True)[0].node
     memory.link(dog, memory.get("home"), kind="supports", weight=0.5)
@@ -76,12 +91,28 @@ def _documents(memory: Memory) -> None:
     books = memory.collection(SHELF)
     books.put(
         [
-            {"id": "a", "content": "The cat sat on the mat.", "metadata": {"n": 1.5, "deep": {"a": [None, True]}}},
-            {"id": "東京", "content": "Quotes 'and' more", "reference": "file.md", "namespace": ("x", "y")},
-            {"id": "bytes", "content": "", "value": {"whole": 2**80, "text": "naïve"}, "payload": b"\x00\xff"},
+            {
+                "id": "a",
+                "content": "The cat sat on the mat.",
+                "metadata": {"n": 1.5, "deep": {"a": [None, True]}},
+            },
+            {
+                "id": "東京",
+                "content": "Quotes 'and' more",
+                "reference": "file.md",
+                "namespace": ("x", "y"),
+            },
+            {
+                "id": "bytes",
+                "content": "",
+                "value": {"whole": 2**80, "text": "naïve"},
+                "payload": b"\x00\xff",
+            },
         ]
     )
-    memory.collection("toys", dim=3).put([{"id": "t", "content": "toy", "vector": [0.1, -0.2, 0.3]}], model="given:3")
+    memory.collection("toys", dim=3).put(
+        [{"id": "t", "content": "toy", "vector": [0.1, -0.2, 0.3]}], model="given:3"
+    )
 
 
 def _group(open: Open) -> None:
@@ -100,7 +131,11 @@ def _palace(open: Open) -> None:
         palace.file("The roof was repaired in May.", room="house", drawer="roof")
         note = palace.note("Clara moved to Lisbon.", ttl=600)
         palace.promote(
-            note, room="people", drawer="clara", reason="asked about often", summary="Clara lives in Lisbon."
+            note,
+            room="people",
+            drawer="clara",
+            reason="asked about often",
+            summary="Clara lives in Lisbon.",
         )
         palace.note("Only for now.", ttl=600)
         memory.flush()
@@ -138,19 +173,26 @@ def _seen(memory: Memory) -> dict[str, Any]:
         "recalls": [
             [
                 [hit.content, round(hit.score, 4), [each.name for each in hit.mentions]]
-                for hit in memory.recall(q, hold=False, **({"limit": 20} | o))  # those of a release were ten
+                for hit in memory.recall(
+                    q, hold=False, **({"limit": 20} | o)
+                )  # those of a release were ten
             ]
             for q, o in asked
         ],
         "nodes": sorted(
-            [n.content, n.importance, n.tags, n.metadata, n.keys, n.version] for n in memory.list(limit=1000)
+            [n.content, n.importance, n.tags, n.metadata, n.keys, n.version]
+            for n in memory.list(limit=1000)
         ),
-        "timeline": [[m.seq, m.role, m.name, m.content] for m in memory.timeline(session="talk", forgotten=True)],
+        "timeline": [
+            [m.seq, m.role, m.name, m.content]
+            for m in memory.timeline(session="talk", forgotten=True)
+        ],
         "history": [[node.version, node.content] for node in memory.history("home")],
         "tags": sorted([each.tag, each.nodes] for each in memory.tags.popular()),
         "files": [[Path(each.path).name, each.chunks] for each in memory.files()],
         "related": [
-            each.node.content for each in memory.related(memory.recall("Biscuit", mode="text", hold=False)[0].node)
+            each.node.content
+            for each in memory.related(memory.recall("Biscuit", mode="text", hold=False)[0].node)
         ],
         "documents": [
             [hit.item.id, round(hit.score, 4), hit.item.metadata]

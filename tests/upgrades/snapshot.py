@@ -59,13 +59,18 @@ def opened(url: str | None, settings: Settings, **fixed: Any) -> Any:
 
 def dump(admin: Admin, schema: str) -> str:
     """Every row of a schema, as statements that put it into the same schema elsewhere; one row a line."""
-    parts = ["-- Rows of all tables; a superuser loads them with the schema as search_path, without triggers."]
+    parts = [
+        "-- Rows of all tables; a superuser loads them with the schema as search_path, without triggers."
+    ]
     for table, columns in admin.execute(COLUMNS, [schema]).fetchall():
         rows = [row for (row,) in admin.execute(f'select to_jsonb(t) from "{schema}".{table} t')]
         if table in OURS or not rows:
             continue
         names = ", ".join(f'"{name}"' for name in columns if name not in NEVER)
-        lines = sorted(json.dumps({k: v for k, v in row.items() if k not in NEVER}, ensure_ascii=False) for row in rows)
+        lines = sorted(
+            json.dumps({k: v for k, v in row.items() if k not in NEVER}, ensure_ascii=False)
+            for row in rows
+        )
         text = ",\n".join(lines).replace("'", "''")
         parts.append(
             f"insert into {table} ({names}) overriding system value\n"
@@ -129,7 +134,9 @@ def main() -> None:
         (folder / "answers.json").write_text(_anywhere(text), "utf-8")
     (folder / "schema.sql").write_text(script(), "utf-8")
     released = json.loads(RELEASED.read_text("utf-8")) if RELEASED.exists() else {}
-    released[RELEASE] = {f"{step.version:03}_{step.name}": step.digest for step in schema_files().migrations}
+    released[RELEASE] = {
+        f"{step.version:03}_{step.name}": step.digest for step in schema_files().migrations
+    }
     RELEASED.write_text(json.dumps(released, indent=1) + "\n", "utf-8")
 
 

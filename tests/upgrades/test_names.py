@@ -37,7 +37,9 @@ def denormalized(database_url: str, tenant: str, plain: str, name: str) -> None:
                 f"update htm.{table} set {column} = %(name)s where {column} = %(plain)s and tenant = %(tenant)s",  # type: ignore[arg-type]
                 values,
             )
-            if column == "owner":  # of the notes of a user's sessions, which have a digest of the user and the session
+            if (
+                column == "owner"
+            ):  # of the notes of a user's sessions, which have a digest of the user and the session
                 connection.execute(
                     f"update htm.{table} set owner = 'htm:notes:' || left(encode(sha256(convert_to(%(name)s, 'UTF8')), 'hex'), 32) || ':' || %(name)s"  # type: ignore[arg-type]
                     " where owner = 'htm:notes:' || left(encode(sha256(convert_to(%(plain)s, 'UTF8')), 'hex'), 32) || ':' || %(plain)s"
@@ -78,7 +80,9 @@ def seen(memory: Memory, word: str) -> dict[str, bool]:
 
 
 @pytest.mark.usefixtures("real_embedder")
-def test_what_stands_under_names_in_another_form_is_found_as_before(make: Make, database_url: str, tenant: str) -> None:
+def test_what_stands_under_names_in_another_form_is_found_as_before(
+    make: Make, database_url: str, tenant: str
+) -> None:
     with make(robot="plain", user="plain", session="plain") as memory:
         fill(memory, "boat")
         before = seen(memory, "boat")
@@ -99,7 +103,10 @@ def test_what_stands_under_names_in_another_form_is_found_as_before(make: Make, 
 def test_two_users_whose_names_differ_only_in_their_form_stay_two(
     make: Make, database_url: str, tenant: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with make(robot="plain", user="plain", session="plain") as other, make(robot=NFC, user=NFC, session=NFC) as zoe:
+    with (
+        make(robot="plain", user="plain", session="plain") as other,
+        make(robot=NFC, user=NFC, session=NFC) as zoe,
+    ):
         fill(other, "boat")
         fill(zoe, "dog")
     denormalized(database_url, tenant, "plain", NFD)

@@ -29,11 +29,13 @@ OLD_HISTORY = Path(__file__).parent / "before_0.1.0.json"
 
 # What a later version might bring: a column that older processes need not know, and functions in place of others.
 COLUMN = "alter table nodes add column language text;\n"
-GREET = "create or replace function htm.greet() returns text language sql as $$ select 'hello' $$;\n"
-GREET_BY_NAME = (
-    "create or replace function htm.greet(name text) returns text language sql as $$ select 'hello ' || name $$;\n"
+GREET = (
+    "create or replace function htm.greet() returns text language sql as $$ select 'hello' $$;\n"
 )
-OTHER_RESULT = "create or replace function htm.greet() returns integer language sql as $$ select 1 $$;\n"
+GREET_BY_NAME = "create or replace function htm.greet(name text) returns text language sql as $$ select 'hello ' || name $$;\n"
+OTHER_RESULT = (
+    "create or replace function htm.greet() returns integer language sql as $$ select 1 $$;\n"
+)
 
 
 @pytest.fixture
@@ -52,7 +54,9 @@ def schema(admin: Admin) -> Iterator[str]:
 
 def in_schema(schema: str, **options: Any) -> Settings:
     """Settings of a runtime of its own in this schema."""
-    return Settings(**SETTINGS.model_dump(by_alias=True) | {"schema": schema, "worker": "off"} | options)
+    return Settings(
+        **SETTINGS.model_dump(by_alias=True) | {"schema": schema, "worker": "off"} | options
+    )
 
 
 def later(*, oldest_client: int | None, **functions: str) -> SchemaFiles:
@@ -67,7 +71,9 @@ def later(*, oldest_client: int | None, **functions: str) -> SchemaFiles:
 
 
 @pytest.fixture
-def upgrade(database_url: str, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, SchemaFiles], list[str]]:
+def upgrade(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> Callable[[str, SchemaFiles], list[str]]:
     """Does what `htm migrate` of another version does."""
 
     def run(schema: str, version: SchemaFiles) -> list[str]:
@@ -93,7 +99,9 @@ def test_a_released_migration_is_never_edited() -> None:
     """Whoever needs another table writes another migration: databases have applied these."""
     now = {f"{step.version:03}_{step.name}": step.digest for step in schema_files().migrations}
     for release, digests in json.loads(RELEASED.read_text("utf-8")).items():
-        assert digests.items() <= now.items(), f"a migration of {release} was edited, renamed or removed"
+        assert digests.items() <= now.items(), (
+            f"a migration of {release} was edited, renamed or removed"
+        )
 
 
 @pytest.mark.parametrize("release", VERSIONS)
@@ -101,8 +109,12 @@ def test_the_snapshot_of_a_release_has_the_migrations_of_that_release(release: s
     ddl = (RELEASES / release / "schema.sql").read_text("utf-8")
     for name, digest in json.loads(RELEASED.read_text("utf-8"))[release].items():
         assert f"'{digest}'" in ddl, name
-        text = ddl.partition(f"-- migration {name[:3]} {name[4:]}\n")[2].partition("\n\ninsert into migrations")[0]
-        text = text.replace(f'"{EXTENSION_SCHEMA}".', "")  # a script names the schema of the extension's types
+        text = ddl.partition(f"-- migration {name[:3]} {name[4:]}\n")[2].partition(
+            "\n\ninsert into migrations"
+        )[0]
+        text = text.replace(
+            f'"{EXTENSION_SCHEMA}".', ""
+        )  # a script names the schema of the extension's types
         assert hashlib.sha256(text.encode()).hexdigest() == digest
 
 
@@ -114,7 +126,9 @@ def assert_answers(open: Callable[..., Memory], release: str) -> None:
     now = json.loads(json.dumps(answers(open)))
     then = json.loads((RELEASES / release / "answers.json").read_text("utf-8"))
     for user, seen in then.items():
-        for found_then, found_now in zip(seen.pop("recalls", []), now[user].pop("recalls", []), strict=True):
+        for found_then, found_now in zip(
+            seen.pop("recalls", []), now[user].pop("recalls", []), strict=True
+        ):
             known = [[content, names] for content, _, names in found_now]
             assert [each for each in found_then if [each[0], each[2]] not in known] == []
     assert now == then
@@ -139,7 +153,10 @@ def test_an_upgraded_database_is_written_to_and_does_the_jobs_it_had(
     with opened(url, in_schema(schema))("atlas") as memory:
         assert memory.stats().pending_jobs > 0
         assert memory.flush()
-        assert memory.recall("kayak", mode="vector", hold=False)[0].content == "The kayak waits for its vector."
+        assert (
+            memory.recall("kayak", mode="vector", hold=False)[0].content
+            == "The kayak waits for its vector."
+        )
         assert memory.remember("The dog is called Biscuit.").is_new is False
         assert memory.revise("home", "lives in Oslo", if_version=2).version == 3  # type: ignore[union-attr]
         last = memory.timeline(session="talk", forgotten=True)[-1].seq
@@ -165,7 +182,11 @@ def test_in_an_upgraded_database_erasing_leaves_a_receipt_and_a_redactor_takes_s
 
 @pytest.mark.parametrize("release", VERSIONS)
 def test_a_later_version_upgrades_a_release_and_both_roads_end_at_the_same_schema(
-    release: str, admin: Admin, schema: str, url: str | None, upgrade: Callable[[str, SchemaFiles], list[str]]
+    release: str,
+    admin: Admin,
+    schema: str,
+    url: str | None,
+    upgrade: Callable[[str, SchemaFiles], list[str]],
 ) -> None:
     load(admin, release, schema)
     version = later(oldest_client=schema_files().version, greetings=GREET)
@@ -185,10 +206,17 @@ def test_functions_are_applied_again_only_when_their_text_changed(
     now = schema_files()
     migrate.migrate(database_url, schema=schema, roles="htm")
     with_greeting = replace(now, functions=[*now.functions, FunctionFile("greetings", GREET)])
-    before = admin.execute(f"select applied_at from {schema}.function_files where name = 'recall'").fetchone()
+    before = admin.execute(
+        f"select applied_at from {schema}.function_files where name = 'recall'"
+    ).fetchone()
     assert upgrade(schema, with_greeting) == ["functions"]
     assert upgrade(schema, with_greeting) == []
-    assert admin.execute(f"select applied_at from {schema}.function_files where name = 'recall'").fetchone() == before
+    assert (
+        admin.execute(
+            f"select applied_at from {schema}.function_files where name = 'recall'"
+        ).fetchone()
+        == before
+    )
     assert admin.execute(f"select {schema}.greet()").fetchone() == ("hello",)
 
 
@@ -200,10 +228,16 @@ def test_a_function_with_other_arguments_replaces_the_one_that_is_dropped(
     upgrade(schema, first)
     dropping = {"dropped": "drop function if exists htm.greet();\n"}
     for text, stays in ((GREET_BY_NAME, "greet(name text)"), (OTHER_RESULT, "greet()")):
-        changed = replace(first, functions=later(oldest_client=None, greetings=text, **dropping).functions)
+        changed = replace(
+            first, functions=later(oldest_client=None, greetings=text, **dropping).functions
+        )
         assert upgrade(schema, changed) == ["functions"]
-        assert {name for name in function_names(admin, schema) if name.startswith("greet")} >= {stays}
-    with_name_only = replace(first, functions=later(oldest_client=None, greetings=GREET_BY_NAME, **dropping).functions)
+        assert {name for name in function_names(admin, schema) if name.startswith("greet")} >= {
+            stays
+        }
+    with_name_only = replace(
+        first, functions=later(oldest_client=None, greetings=GREET_BY_NAME, **dropping).functions
+    )
     admin.execute(f"drop schema {schema} cascade")
     upgrade(schema, first)
     upgrade(schema, with_name_only)
@@ -215,10 +249,17 @@ def test_new_functions_are_for_the_application_and_not_for_everybody(
     admin: Admin, schema: str, upgrade: Callable[[str, SchemaFiles], list[str]]
 ) -> None:
     upgrade(schema, schema_files())
-    upgrade(schema, replace(schema_files(), functions=[*schema_files().functions, FunctionFile("greetings", GREET)]))
+    upgrade(
+        schema,
+        replace(
+            schema_files(), functions=[*schema_files().functions, FunctionFile("greetings", GREET)]
+        ),
+    )
     may = "select has_function_privilege(%s, %s, 'execute')"
     assert admin.execute(may, ["htm_app", f"{schema}.greet()"]).fetchone() == (True,)
-    admin.execute("do $$ begin create role htm_nobody; exception when duplicate_object then null; end $$")
+    admin.execute(
+        "do $$ begin create role htm_nobody; exception when duplicate_object then null; end $$"
+    )
     assert admin.execute(may, ["htm_nobody", f"{schema}.greet()"]).fetchone() == (False,)
 
 
@@ -240,7 +281,10 @@ def test_an_older_process_leaves_newer_functions_as_they_are(
 
 
 def test_processes_of_both_versions_run_side_by_side_when_a_migration_allows_it(
-    schema: str, url: str | None, monkeypatch: pytest.MonkeyPatch, upgrade: Callable[[str, SchemaFiles], list[str]]
+    schema: str,
+    url: str | None,
+    monkeypatch: pytest.MonkeyPatch,
+    upgrade: Callable[[str, SchemaFiles], list[str]],
 ) -> None:
     version = later(oldest_client=schema_files().version, greetings=GREET)
     with opened(url, in_schema(schema))("old") as old:
@@ -253,8 +297,13 @@ def test_processes_of_both_versions_run_side_by_side_when_a_migration_allows_it(
             with opened(url, in_schema(schema, pool_max=3))("new") as new:
                 new.remember("said by a newer process")
                 assert len(new.list()) == 3
-                assert new.recall("before the upgrade", hold=False)[0].content == "said before the upgrade"
-        with opened(url, in_schema(schema, pool_max=2))("late") as late:  # an old process that begins after the upgrade
+                assert (
+                    new.recall("before the upgrade", hold=False)[0].content
+                    == "said before the upgrade"
+                )
+        with opened(url, in_schema(schema, pool_max=2))(
+            "late"
+        ) as late:  # an old process that begins after the upgrade
             late.remember("said by an older process that was started again")
         assert len(old.list()) == 4
         assert old.recall("a newer process", hold=False)[0].content == "said by a newer process"
@@ -267,7 +316,9 @@ def test_an_older_process_is_refused_by_a_schema_that_it_cannot_use(
     upgrade(schema, later(oldest_client=None))
     for auto_migrate in (True, False):
         with (
-            pytest.raises(SchemaOutdated, match=rf"version {now}, got version {now + 1}.*upgrade htm-memory"),
+            pytest.raises(
+                SchemaOutdated, match=rf"version {now}, got version {now + 1}.*upgrade htm-memory"
+            ),
             opened(url, in_schema(schema, auto_migrate=auto_migrate))("old") as memory,
         ):
             memory.remember("never said")
@@ -283,7 +334,9 @@ def test_a_migration_names_the_processes_that_must_stop_first_and_changes_nothin
             "select pid from pg_stat_activity where application_name = %s", [f"htm/{schema}/{now}"]
         ).fetchall()
         before = catalogue(admin, schema)
-        with pytest.raises(SchemaOutdated, match=rf"pid {pids[0][0]} of .*schema version {now}.*Stop them first"):
+        with pytest.raises(
+            SchemaOutdated, match=rf"pid {pids[0][0]} of .*schema version {now}.*Stop them first"
+        ):
             upgrade(schema, later(oldest_client=None))
         assert catalogue(admin, schema) == before
         memory.remember("it runs on")
@@ -301,7 +354,10 @@ def _until_gone(admin: Admin, schema: str) -> None:
 
 def test_a_migration_that_says_nothing_lets_no_older_process_go_on() -> None:
     assert Migration(7, "x", "select 1").oldest_client == 7
-    assert Migration(7, "x", "-- What it is for.\n--\n-- oldest client: 5\n\nselect 1").oldest_client == 5
+    assert (
+        Migration(7, "x", "-- What it is for.\n--\n-- oldest client: 5\n\nselect 1").oldest_client
+        == 5
+    )
 
 
 # -- databases of before 0.1.0 ----------------------------------------------------------------------------------------------
@@ -321,20 +377,27 @@ def test_a_database_from_before_the_first_release_is_told_the_way_out(
     )
     for row in json.loads(OLD_HISTORY.read_text("utf-8")):
         admin.execute(
-            f"insert into {schema}.migrations (version, name, digest) values (%(version)s, %(name)s, %(digest)s)", row
+            f"insert into {schema}.migrations (version, name, digest) values (%(version)s, %(name)s, %(digest)s)",
+            row,
         )
     before = catalogue(admin, schema)
-    with pytest.raises(SchemaOutdated, match=r"before 0\.1\.0.*`htm export FILE`.*`htm import FILE`"):
+    with pytest.raises(
+        SchemaOutdated, match=r"before 0\.1\.0.*`htm export FILE`.*`htm import FILE`"
+    ):
         migrate.migrate(database_url, schema=schema, roles="htm")
     with (
-        pytest.raises(SchemaOutdated, match=r"before 0\.1\.0.*`htm export FILE`.*`htm import FILE`"),
+        pytest.raises(
+            SchemaOutdated, match=r"before 0\.1\.0.*`htm export FILE`.*`htm import FILE`"
+        ),
         opened(url, in_schema(schema, auto_migrate=auto_migrate))("late") as memory,
     ):
         memory.remember("never said")
     assert catalogue(admin, schema) == before
 
 
-def test_what_a_version_exported_is_imported_by_the_next(make: Callable[..., Memory], tmp_path: Path) -> None:
+def test_what_a_version_exported_is_imported_by_the_next(
+    make: Callable[..., Memory], tmp_path: Path
+) -> None:
     """The way out itself: a backup goes from one database to another."""
     with make() as memory, (tmp_path / "out.jsonl").open("w", encoding="utf-8") as target:
         memory.remember("carried over")

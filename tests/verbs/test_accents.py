@@ -14,7 +14,10 @@ from htm_core.db.owner_claims import EVERYBODY
 from htm_core.jobs.reindex import reindex
 from tests.conftest import SETTINGS, Make
 
-ROWS = [json.loads(line) for line in Path(__file__).with_name("accents.jsonl").read_text("utf-8").splitlines()]
+ROWS = [
+    json.loads(line)
+    for line in Path(__file__).with_name("accents.jsonl").read_text("utf-8").splitlines()
+]
 OTHER_LETTERS = str.maketrans({"ß": "ss", "ł": "l", "ø": "o", "Ł": "L", "Ø": "O"})
 
 # How a passage was indexed before accents were folded.
@@ -47,10 +50,16 @@ def test_it_does_not_matter_who_typed_the_accents(
 ) -> None:
     rows = [row for row in ROWS if row["language"] == language]
     facts = [row["fact"] if facts_typed == "with" else without_accents(row["fact"]) for row in rows]
-    asked = [row["question"] if questions_typed == "with" else without_accents(row["question"]) for row in rows]
+    asked = [
+        row["question"] if questions_typed == "with" else without_accents(row["question"])
+        for row in rows
+    ]
     with make(settings=SETTINGS.model_copy(update={"language": language})) as memory:
         memory.remember_many([{"content": fact} for fact in facts])
-        first = [found(memory, question)[:1] == [fact] for question, fact in zip(asked, facts, strict=True)]
+        first = [
+            found(memory, question)[:1] == [fact]
+            for question, fact in zip(asked, facts, strict=True)
+        ]
     assert len(rows) == 12
     assert sum(first) >= 11
 
@@ -80,7 +89,9 @@ def test_marks_that_make_another_letter_stay(memory: Memory) -> None:
     assert found(memory, "カス") == []
 
 
-def test_what_is_noise_with_its_accents_is_not_indexed_and_what_is_noise_without_them_is(make: Make) -> None:
+def test_what_is_noise_with_its_accents_is_not_indexed_and_what_is_noise_without_them_is(
+    make: Make,
+) -> None:
     with make(settings=SETTINGS.model_copy(update={"language": "spanish"})) as memory:
         memory.remember("Bebe té con limón.")
         memory.remember("Él no está aquí también.")
@@ -92,7 +103,9 @@ def test_a_memory_of_an_older_version_is_found_as_before_and_after_reindexing_wi
     memory: Memory, database: Database
 ) -> None:
     with_accents = "Ingrid Lindqvist-Öberg likes the café."
-    memory.remember_many([{"content": with_accents}, {"content": "Bob likes the bar."}, {"content": "東京都に住む"}])
+    memory.remember_many(
+        [{"content": with_accents}, {"content": "Bob likes the bar."}, {"content": "東京都に住む"}]
+    )
     before = memory.recall("Lindqvist-Öberg", mode="text", hold=False)[0].score
     with database.transaction(memory.tenant, claim=EVERYBODY) as connection:
         connection.execute(BEFORE)
@@ -104,11 +117,15 @@ def test_a_memory_of_an_older_version_is_found_as_before_and_after_reindexing_wi
     done = reindex(database, tenant=memory.tenant, progress=seen.append)
     assert (done.passages, done.renewed, seen) == (3, 1, [3])
     assert found(memory, "cafe oberg") == [with_accents]
-    assert memory.recall("Lindqvist-Öberg", mode="text", hold=False)[0].score == pytest.approx(before, abs=0.02)
+    assert memory.recall("Lindqvist-Öberg", mode="text", hold=False)[0].score == pytest.approx(
+        before, abs=0.02
+    )
     assert reindex(database, tenant=memory.tenant).renewed == 0
 
 
-def test_an_old_and_a_new_passage_weigh_alike_until_the_old_one_is_renewed(memory: Memory, database: Database) -> None:
+def test_an_old_and_a_new_passage_weigh_alike_until_the_old_one_is_renewed(
+    memory: Memory, database: Database
+) -> None:
     memory.remember("Öberg signs the lease.")
     with database.transaction(memory.tenant, claim=EVERYBODY) as connection:
         connection.execute(BEFORE)
@@ -128,7 +145,12 @@ def test_documents_are_found_without_their_accents_also_those_of_an_older_versio
     memory: Memory, database: Database
 ) -> None:
     collection: Collection = memory.collection("papers")
-    collection.put([CollectionItem(id=str(n), content=text) for n, text in enumerate(["Crème brûlée", "Apple pie"])])
+    collection.put(
+        [
+            CollectionItem(id=str(n), content=text)
+            for n, text in enumerate(["Crème brûlée", "Apple pie"])
+        ]
+    )
 
     def ids(query: str) -> list[str | None]:
         return [hit.item.id for hit in collection.query(query, mode="text")]

@@ -13,7 +13,12 @@ FACT = "The visitor's locker code is 4711."
 
 def test_what_is_said_where_nobody_is_known_is_found_by_nobody_else(make: Make) -> None:
     make(user=anonymous("t1"), session="t1").remember(FACT)
-    others = [make(), make(user="bob"), make(user=anonymous("t2"), session="t2"), make(user="bob", session="t1")]
+    others = [
+        make(),
+        make(user="bob"),
+        make(user=anonymous("t2"), session="t2"),
+        make(user="bob", session="t1"),
+    ]
     for other in others:
         assert list(other.recall("locker code")) == []
         assert other.who_said("locker code") == []
@@ -27,17 +32,24 @@ def test_who_names_the_session_and_has_no_user_sees_it(make: Make) -> None:
     make(user=anonymous("t1"), session="t1").remember(FACT)
     make(session="t1").remember("Said for everyone in t1.")
     plain = make()
-    assert {mention.content for mention in plain.timeline(session="t1")} == {FACT, "Said for everyone in t1."}
+    assert {mention.content for mention in plain.timeline(session="t1")} == {
+        FACT,
+        "Said for everyone in t1.",
+    }
     first = plain.timeline(session="t1", limit=1)
     assert {each.content for each in [*plain.timeline(session="t1", before=first[0]), *first]} == {
         FACT,
         "Said for everyone in t1.",
     }
     assert [hit.content for hit in plain.recall("locker code", session="t1")] == [FACT]
-    assert [hit.content for hit in make(session="t1").recall("locker code", scope="session")] == [FACT]
+    assert [hit.content for hit in make(session="t1").recall("locker code", scope="session")] == [
+        FACT
+    ]
     assert plain.timeline(session="t2") == []
     assert [mention.content for mention in plain.timeline()] == [FACT, "Said for everyone in t1."]
-    assert [mention.content for mention in make(user="bob").timeline()] == ["Said for everyone in t1."]
+    assert [mention.content for mention in make(user="bob").timeline()] == [
+        "Said for everyone in t1."
+    ]
 
 
 def test_erasing_a_session_erases_it_there_too(make: Make) -> None:

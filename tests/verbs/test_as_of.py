@@ -52,7 +52,10 @@ MODES = ("hybrid", "vector", "text")
 
 def found(memory: Memory, query: str, **options: Any) -> list[set[str]]:
     """What is found in each mode."""
-    return [{hit.content for hit in memory.recall(query, mode=mode, hold=False, **options)} for mode in MODES]  # type: ignore[arg-type]
+    return [
+        {hit.content for hit in memory.recall(query, mode=mode, hold=False, **options)}
+        for mode in MODES
+    ]  # type: ignore[arg-type]
 
 
 # -- as of a time ---------------------------------------------------------------------------------------------------------------
@@ -78,7 +81,9 @@ def test_every_value_that_a_key_had_is_reached_by_the_time_at_which_it_had_it(
         assert found(memory, "favourite drink number", as_of=START - INSTANT) == [set()] * 3
 
 
-def test_the_timeline_as_of_a_time_is_what_it_showed_then(open: Callable[..., Memory], clock: Clock) -> None:
+def test_the_timeline_as_of_a_time_is_what_it_showed_then(
+    open: Callable[..., Memory], clock: Clock
+) -> None:
     shown = {}
     with open(session="talk") as memory:
         memory.remember("One.", role="user", ttl=3 * DAY)
@@ -90,8 +95,12 @@ def test_the_timeline_as_of_a_time_is_what_it_showed_then(open: Callable[..., Me
         for _ in ("before a sweep", "after it"):
             for moment, texts in shown.items():
                 assert [each.content for each in memory.timeline(as_of=moment)] == texts
-                assert [each.content for each in memory.timeline(as_of=moment, session="talk")] == texts
-                after = memory.timeline(as_of=moment, limit=1, after=memory.timeline(as_of=moment)[0])
+                assert [
+                    each.content for each in memory.timeline(as_of=moment, session="talk")
+                ] == texts
+                after = memory.timeline(
+                    as_of=moment, limit=1, after=memory.timeline(as_of=moment)[0]
+                )
                 assert [each.content for each in after] == texts[1:2]
             with_grace = memory.sweep()
             assert with_grace == 2 or with_grace == 0
@@ -99,13 +108,18 @@ def test_the_timeline_as_of_a_time_is_what_it_showed_then(open: Callable[..., Me
                 break  # erased after the grace: nothing of it is left to show
 
 
-def test_what_has_expired_since_was_known_then_until_it_is_erased(open: Callable[..., Memory], clock: Clock) -> None:
+def test_what_has_expired_since_was_known_then_until_it_is_erased(
+    open: Callable[..., Memory], clock: Clock
+) -> None:
     with open() as memory:
         node = memory.remember("The password is kingfisher.", ttl=DAY)
         clock.time = START + 2 * DAY
         for _ in ("hidden", "swept"):
             assert memory.get(node.id, as_of=START + DAY - INSTANT).id == node.id
-            assert found(memory, "password kingfisher", as_of=START + DAY - INSTANT) == [{node.content}] * 3
+            assert (
+                found(memory, "password kingfisher", as_of=START + DAY - INSTANT)
+                == [{node.content}] * 3
+            )
             assert found(memory, "password kingfisher", as_of=START + DAY) == [set()] * 3
             memory.sweep()
         clock.time = START + 40 * DAY
@@ -113,7 +127,9 @@ def test_what_has_expired_since_was_known_then_until_it_is_erased(open: Callable
         assert found(memory, "password kingfisher", as_of=START) == [set()] * 3
 
 
-def test_what_was_forgotten_since_stays_hidden_whatever_the_time(open: Callable[..., Memory], clock: Clock) -> None:
+def test_what_was_forgotten_since_stays_hidden_whatever_the_time(
+    open: Callable[..., Memory], clock: Clock
+) -> None:
     with open() as memory:
         node = memory.remember("I like kingfishers.")
         memory.remember("I am a nurse.", key="job")
@@ -128,15 +144,22 @@ def test_what_was_forgotten_since_stays_hidden_whatever_the_time(open: Callable[
         assert len(memory.timeline(as_of=START, forgotten=True)) == 2
 
 
-def test_what_was_said_later_is_not_known_and_does_not_help_what_was(open: Callable[..., Memory], clock: Clock) -> None:
+def test_what_was_said_later_is_not_known_and_does_not_help_what_was(
+    open: Callable[..., Memory], clock: Clock
+) -> None:
     with open(session="talk") as memory:
         memory.remember("The kingfisher nests by the river.", role="user")
         clock.time += DAY
         memory.remember("The kingfisher has left the river.", role="user")
-        assert found(memory, "kingfisher river", as_of=START) == [{"The kingfisher nests by the river."}] * 3
+        assert (
+            found(memory, "kingfisher river", as_of=START)
+            == [{"The kingfisher nests by the river."}] * 3
+        )
 
 
-def test_other_users_stay_behind_their_wall_as_of_any_time(open: Callable[..., Memory], clock: Clock) -> None:
+def test_other_users_stay_behind_their_wall_as_of_any_time(
+    open: Callable[..., Memory], clock: Clock
+) -> None:
     with open(user="ann") as ann, open(user="tom") as tom:
         ann.remember("The code is kingfisher.", key="code")
         clock.time += DAY
@@ -150,7 +173,9 @@ def test_other_users_stay_behind_their_wall_as_of_any_time(open: Callable[..., M
 # -- valid at a time ----------------------------------------------------------------------------------------------------------
 
 
-def test_what_holds_at_a_time_and_what_says_nothing_of_it_is_found(open: Callable[..., Memory], clock: Clock) -> None:
+def test_what_holds_at_a_time_and_what_says_nothing_of_it_is_found(
+    open: Callable[..., Memory], clock: Clock
+) -> None:
     with open() as memory:
         memory.remember("I lived in Rome from 2019 to 2021.")
         memory.remember("I have lived in Graz since 2022.")
@@ -180,10 +205,14 @@ def test_what_has_ended_says_so_and_comes_after_what_holds_and_answers_as_well(
         assert hits[1].signals["ended"] < 0
         assert sum(hits[1].signals.values()) == pytest.approx(hits[1].score)
         before = memory.recall("What is the office code now?", hold=False, valid_at=START - DAY)
-        assert [(hit.content, hit.ended) for hit in before] == [("The office code is 1111 now.", False)]
+        assert [(hit.content, hit.ended) for hit in before] == [
+            ("The office code is 1111 now.", False)
+        ]
 
 
-def test_what_ended_is_not_marked_while_somebody_said_that_it_holds(open: Callable[..., Memory], clock: Clock) -> None:
+def test_what_ended_is_not_marked_while_somebody_said_that_it_holds(
+    open: Callable[..., Memory], clock: Clock
+) -> None:
     with open() as memory:
         memory.remember("The shop is closed.", valid=Window(start=None, stop=START))
         assert memory.recall("shop closed", hold=False)[0].ended
@@ -246,7 +275,9 @@ def test_the_database_derives_source_and_trust_as_the_rules_do(database: Databas
         {"min_trust": True},
     ],
 )
-def test_conditions_that_make_no_sense_are_refused(open: Callable[..., Memory], given: dict[str, Any]) -> None:
+def test_conditions_that_make_no_sense_are_refused(
+    open: Callable[..., Memory], given: dict[str, Any]
+) -> None:
     with open() as memory:
         with pytest.raises(InvalidInput):
             memory.recall("x", **given)
@@ -265,7 +296,11 @@ def test_what_was_not_confirmed_for_long_says_so_where_its_kind_changes_often(
 ) -> None:
     own = Settings(
         **SETTINGS.model_dump(by_alias=True)
-        | {"worker": "off", "timezone": "UTC", "stale_after": {"address": 30 * DAY, "user": 300 * DAY}}
+        | {
+            "worker": "off",
+            "timezone": "UTC",
+            "stale_after": {"address": 30 * DAY, "user": 300 * DAY},
+        }
     )
     with make(clock=clock, settings=own, embed="now") as memory:
         memory.remember("My address is Hill Road 4.", role="user", tags=["address:home"])
@@ -273,7 +308,10 @@ def test_what_was_not_confirmed_for_long_says_so_where_its_kind_changes_often(
         clock.time += 30 * DAY - INSTANT
         assert not any(hit.stale for hit in memory.recall("my address and name", hold=False))
         clock.time += INSTANT
-        marks = {hit.content: (hit.stale, hit.holds) for hit in memory.recall("my address and name", hold=False)}
+        marks = {
+            hit.content: (hit.stale, hit.holds)
+            for hit in memory.recall("my address and name", hold=False)
+        }
         assert marks == {
             "My address is Hill Road 4.": (True, "not confirmed since 2 March 2026"),
             "My name is Ann.": (False, None),
@@ -282,9 +320,13 @@ def test_what_was_not_confirmed_for_long_says_so_where_its_kind_changes_often(
         assert not any(hit.stale for hit in memory.recall("my address and name", hold=False))
 
 
-def test_decay_puts_what_was_said_lately_first_and_is_off_by_default(make: Callable[..., Memory], clock: Clock) -> None:
+def test_decay_puts_what_was_said_lately_first_and_is_off_by_default(
+    make: Callable[..., Memory], clock: Clock
+) -> None:
     def scores(**options: Any) -> dict[str, float]:
-        own = Settings(**SETTINGS.model_dump(by_alias=True) | {"worker": "off", "timezone": "UTC"} | options)
+        own = Settings(
+            **SETTINGS.model_dump(by_alias=True) | {"worker": "off", "timezone": "UTC"} | options
+        )
         with make(clock=clock, settings=own, embed="now") as memory:
             hits = memory.recall("What is my lucky number?", hold=False, explain=True)
             for hit in hits:

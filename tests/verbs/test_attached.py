@@ -11,11 +11,15 @@ from htm_core import Attachment, Draft, InvalidInput, Memory, Redactor, Settings
 from tests.conftest import SETTINGS, Make
 
 PLAN = (
-    "The bus leaves at 8:15 from the gate.\n\n" + "Bring a rain coat. " * 80 + "\n\nMrs Peeters answers 0470 12 34 56."
+    "The bus leaves at 8:15 from the gate.\n\n"
+    + "Bring a rain coat. " * 80
+    + "\n\nMrs Peeters answers 0470 12 34 56."
 )
 
 
-def told(id: str | None, *files: Attachment, content: str = "Here is the plan.", payload: bytes = b"1") -> Draft:
+def told(
+    id: str | None, *files: Attachment, content: str = "Here is the plan.", payload: bytes = b"1"
+) -> Draft:
     return Draft(content=content, id=id, role="user", payload=payload, attached=files)
 
 
@@ -23,10 +27,15 @@ def found(memory: Memory) -> set[str]:
     return {node.content for node in memory.list(limit=1000)}
 
 
-def test_a_file_is_found_with_its_name_and_source_and_the_log_has_its_message_alone(memory: Memory) -> None:
+def test_a_file_is_found_with_its_name_and_source_and_the_log_has_its_message_alone(
+    memory: Memory,
+) -> None:
     log = memory.log("s")
     said = log.append(
-        [told("m1", Attachment(text=PLAN, name="plan.txt")), Draft(content="Thanks.", role="user", id="m2")]
+        [
+            told("m1", Attachment(text=PLAN, name="plan.txt")),
+            Draft(content="Thanks.", role="user", id="m2"),
+        ]
     )
     assert [each.content for each in said] == ["Here is the plan.", "Thanks."]
     assert [id for id, _ in log.entries()] == ["m1", "m2"]
@@ -48,9 +57,13 @@ def test_a_message_that_is_written_again_has_its_file_once(memory: Memory) -> No
     assert len(memory.timeline(limit=100)) == len(found(memory))
 
 
-def test_a_message_changed_under_its_id_keeps_only_what_is_attached_to_it_now(memory: Memory) -> None:
+def test_a_message_changed_under_its_id_keeps_only_what_is_attached_to_it_now(
+    memory: Memory,
+) -> None:
     log = memory.log("s")
-    log.append([told("m1", Attachment(text="The old price is 40."), Attachment(text="The hall is free."))])
+    log.append(
+        [told("m1", Attachment(text="The old price is 40."), Attachment(text="The hall is free."))]
+    )
     log.append([told("m1", Attachment(text="The new price is 50."), payload=b"2")])
     assert found(memory) == {"Here is the plan.", "The new price is 50."}
     log.append([told("m1", content="There is none.", payload=b"3")])
@@ -80,28 +93,46 @@ def test_a_log_that_is_replaced_by_itself_keeps_its_files(memory: Memory) -> Non
     log = memory.log("s")
     log.append([told("m1", Attachment(text="The hall is free."))])
     [(id, mention)] = log.entries()
-    log.replace([Draft(content=mention.content, id=id, role=mention.role, payload=mention.payload)], forget=True)
+    log.replace(
+        [Draft(content=mention.content, id=id, role=mention.role, payload=mention.payload)],
+        forget=True,
+    )
     assert "The hall is free." in found(memory)
 
 
 def test_a_pdf_is_cut_at_its_pages_and_each_part_knows_its_page(memory: Memory) -> None:
     pages = ("Page one is about herons. ", "Page two is about storks.")
-    memory.log("s").append([told("m1", Attachment(text="".join(pages), name="birds.pdf", pages=(0, len(pages[0]))))])
+    memory.log("s").append(
+        [told("m1", Attachment(text="".join(pages), name="birds.pdf", pages=(0, len(pages[0]))))]
+    )
     hit = memory.recall("storks", hold=False, mode="text")[0]
     assert (hit.content, hit.mentions[0].metadata["page"]) == ("Page two is about storks.", 2)
 
 
 def test_markdown_is_cut_at_its_headings(memory: Memory) -> None:
-    text = "# Boiler\n\n" + "Aker repairs it. " * 30 + "\n\n# Roof\n\n" + "It leaks over the stairs. " * 30
+    text = (
+        "# Boiler\n\n"
+        + "Aker repairs it. " * 30
+        + "\n\n# Roof\n\n"
+        + "It leaks over the stairs. " * 30
+    )
     memory.log("s").append([told("m1", Attachment(text=text, name="house.md"))])
-    headings = [each.metadata["headings"] for each in memory.timeline(limit=10) if each.source == "file"]
+    headings = [
+        each.metadata["headings"] for each in memory.timeline(limit=10) if each.source == "file"
+    ]
     assert headings == [["Boiler"], ["Roof"]]
 
 
 def test_a_secret_is_taken_out_before_a_file_is_cut(make: Make) -> None:
-    key = "-----BEGIN RSA PRIVATE KEY-----\n" + "MIIEowIBAAKCAQEAn5v3Q0t4\n" * 80 + "-----END RSA PRIVATE KEY-----"
+    key = (
+        "-----BEGIN RSA PRIVATE KEY-----\n"
+        + "MIIEowIBAAKCAQEAn5v3Q0t4\n" * 80
+        + "-----END RSA PRIVATE KEY-----"
+    )
     memory = make(redactor=Redactor())
-    memory.log("s").append([told("m1", Attachment(text=f"The server's key.\n\n{key}\n\nKeep it safe."))])
+    memory.log("s").append(
+        [told("m1", Attachment(text=f"The server's key.\n\n{key}\n\nKeep it safe."))]
+    )
     everything = " ".join(found(memory))
     assert "MIIE" not in everything
     assert "Keep it safe." in everything
@@ -115,7 +146,9 @@ def test_a_blank_file_is_nothing(memory: Memory) -> None:
 
 
 @pytest.mark.parametrize("id", [None, "m1"])
-def test_what_is_remembered_outside_of_a_log_may_have_files_too(memory: Memory, id: str | None) -> None:
+def test_what_is_remembered_outside_of_a_log_may_have_files_too(
+    memory: Memory, id: str | None
+) -> None:
     [node] = memory.remember_many([told(id, Attachment(text="The hall is free."))])
     assert node.content == "Here is the plan."
     assert found(memory) == {"Here is the plan.", "The hall is free."}
@@ -123,7 +156,9 @@ def test_what_is_remembered_outside_of_a_log_may_have_files_too(memory: Memory, 
 
 def test_what_an_edit_took_away_does_not_come_back_with_the_message(memory: Memory) -> None:
     log = memory.log("s")
-    log.append([told("m1", Attachment(text="The old price is 40."), Attachment(text="The hall is free."))])
+    log.append(
+        [told("m1", Attachment(text="The old price is 40."), Attachment(text="The hall is free."))]
+    )
     now = told("m1", Attachment(text="The new price is 50."), payload=b"2")
     log.append([now])
     log.replace([now], forget=True)
@@ -141,7 +176,11 @@ def test_a_file_comes_back_where_an_edit_is_undone(memory: Memory) -> None:
 
 
 def test_a_file_expires_with_its_message(make: Make) -> None:
-    memory = make(settings=Settings(**{**SETTINGS.model_dump(by_alias=True), "expiry": {"user": timedelta(days=1)}}))
+    memory = make(
+        settings=Settings(
+            **{**SETTINGS.model_dump(by_alias=True), "expiry": {"user": timedelta(days=1)}}
+        )
+    )
     memory.log("s").append([told("m1", Attachment(text="The hall is free."))])
     [said, part] = sorted(memory.timeline(limit=2), key=lambda each: each.role is None)
     assert said.expires_at == part.expires_at is not None
@@ -175,7 +214,10 @@ def test_a_table_that_is_too_long_for_one_memory_is_cut_and_headings_are_short(m
 def test_a_message_takes_its_file_out_of_recall_and_brings_it_back(memory: Memory) -> None:
     log = memory.log("s")
     log.append(
-        [told("m1", Attachment(text=PLAN)), told("m2", Attachment(text="The hall is free."), content="See this.")]
+        [
+            told("m1", Attachment(text=PLAN)),
+            told("m2", Attachment(text="The hall is free."), content="See this."),
+        ]
     )
     message = log.tail()[0]
     assert len(memory.recall("Mrs Peeters", mode="text")) > 0  # in working memory from now on
@@ -185,12 +227,18 @@ def test_a_message_takes_its_file_out_of_recall_and_brings_it_back(memory: Memor
     assert len(memory.recall("Mrs Peeters", mode="text", hold=False)) == 0
     assert not any("Peeters" in item.content for item in memory.working.items)
     memory.restore(message.node_id)
-    assert any("Peeters" in hit.content for hit in memory.recall("Mrs Peeters", mode="text", hold=False))
+    assert any(
+        "Peeters" in hit.content for hit in memory.recall("Mrs Peeters", mode="text", hold=False)
+    )
     assert len(memory.timeline(limit=100)) == len(memory.timeline(limit=100, forgotten=True))
 
 
-def test_a_part_that_was_forgotten_by_itself_stays_forgotten_when_its_message_comes_back(memory: Memory) -> None:
-    memory.log("s").append([told("m1", Attachment(text="The hall is free."), Attachment(text="The price is 40."))])
+def test_a_part_that_was_forgotten_by_itself_stays_forgotten_when_its_message_comes_back(
+    memory: Memory,
+) -> None:
+    memory.log("s").append(
+        [told("m1", Attachment(text="The hall is free."), Attachment(text="The price is 40."))]
+    )
     ids = {node.content: node.id for node in memory.list(limit=9)}
     memory.forget(ids["The price is 40."])
     memory.forget(ids["Here is the plan."])
@@ -216,7 +264,9 @@ def test_a_hit_of_a_file_leads_to_its_message(memory: Memory) -> None:
 
 
 def test_an_expired_file_is_kept_for_good_when_its_message_is_restored(make: Make) -> None:
-    settings = Settings(**{**SETTINGS.model_dump(by_alias=True), "expiry": {"user": timedelta(microseconds=1)}})
+    settings = Settings(
+        **{**SETTINGS.model_dump(by_alias=True), "expiry": {"user": timedelta(microseconds=1)}}
+    )
     memory = make(settings=settings)
     [said] = memory.remember_many([told("m1", Attachment(text="The hall is free."))])
     assert found(memory) == set()
@@ -230,11 +280,15 @@ def test_a_file_that_was_forgotten_by_itself_stays_so_when_its_expired_message_i
 ) -> None:
     expiry = {"expiry": {"user": timedelta(days=1)}, "expired_grace": timedelta(days=90)}
     settings = Settings(**{**SETTINGS.model_dump(by_alias=True), **expiry})
-    times = [datetime.now(UTC)]  # a worker sweeps by the server's time, and would erase what expired long ago
+    times = [
+        datetime.now(UTC)
+    ]  # a worker sweeps by the server's time, and would erase what expired long ago
     memory = make(settings=settings, clock=lambda: times[0])
     both = (Attachment(text="The hall is free."), Attachment(text="The price is 40."))
     [said] = memory.remember_many([told("m1", *both)])
-    memory.forget(next(node.id for node in memory.list(limit=9) if node.content == "The price is 40."))
+    memory.forget(
+        next(node.id for node in memory.list(limit=9) if node.content == "The price is 40.")
+    )
     times[0] += timedelta(days=2)
     if is_swept:
         memory.purge(timedelta(days=30), confirm="confirmed")  # hides what has expired
@@ -255,14 +309,25 @@ def test_a_file_that_was_forgotten_by_itself_stays_so_when_its_expired_message_i
         ([Attachment(text="x", source="disk")], "source to be one of"),
     ],
 )  # fmt: skip
-def test_what_is_no_attachment_is_refused_and_nothing_is_written(memory: Memory, attached: Any, why: str) -> None:
+def test_what_is_no_attachment_is_refused_and_nothing_is_written(
+    memory: Memory, attached: Any, why: str
+) -> None:
     with pytest.raises(InvalidInput, match=why):
         memory.log("s").append([Draft(content="Here.", id="m1", attached=attached)])
     assert memory.log("s").tail() == []
 
 
 def test_markdown_is_known_by_its_type_whatever_else_that_says(memory: Memory) -> None:
-    text = "# Boiler\n\n" + "Aker repairs it. " * 30 + "\n\n# Roof\n\n" + "It leaks over the stairs. " * 30
-    memory.log("s").append([told("m1", Attachment(text=text, media_type="Text/Markdown; charset=utf-8"))])
-    headings = [each.metadata["headings"] for each in memory.timeline(limit=10) if each.source == "file"]
+    text = (
+        "# Boiler\n\n"
+        + "Aker repairs it. " * 30
+        + "\n\n# Roof\n\n"
+        + "It leaks over the stairs. " * 30
+    )
+    memory.log("s").append(
+        [told("m1", Attachment(text=text, media_type="Text/Markdown; charset=utf-8"))]
+    )
+    headings = [
+        each.metadata["headings"] for each in memory.timeline(limit=10) if each.source == "file"
+    ]
     assert headings == [["Boiler"], ["Roof"]]

@@ -17,13 +17,22 @@ from tests.conftest import Make
 
 def raw(database: Database, tenant: str) -> str:
     with database.owner() as connection:
-        rows = connection.execute("select a::text as row from audit a where tenant = %s", [tenant]).fetchall()
+        rows = connection.execute(
+            "select a::text as row from audit a where tenant = %s", [tenant]
+        ).fetchall()
     return "\n".join(row["row"] for row in rows)
 
 
-def test_an_erasure_answers_with_a_receipt_that_the_audit_has(make: Make, database: Database, tenant: str) -> None:
+def test_an_erasure_answers_with_a_receipt_that_the_audit_has(
+    make: Make, database: Database, tenant: str
+) -> None:
     with make("atlas", user="ann") as memory:
-        memory.remember("The safe is behind the zebra painting.", session="chat-zebra", key="safe-zebra", role="user")
+        memory.remember(
+            "The safe is behind the zebra painting.",
+            session="chat-zebra",
+            key="safe-zebra",
+            role="user",
+        )
         receipt = memory.erase(session="chat-zebra", confirm="confirmed")
         [entry] = memory.audit()
     assert (entry.id, entry.digest, entry.at) == (receipt.id, receipt.digest, receipt.at)
@@ -131,7 +140,14 @@ def test_a_backup_whose_entries_were_changed_does_not_pass_for_the_truth(make: M
 
 
 @pytest.mark.parametrize(
-    "options", [{"limit": 0}, {"scope": "session"}, {"user": ""}, {"user": "a", "key": "b"}, {"before": "no id"}]
+    "options",
+    [
+        {"limit": 0},
+        {"scope": "session"},
+        {"user": ""},
+        {"user": "a", "key": "b"},
+        {"before": "no id"},
+    ],
 )
 def test_options_that_make_no_sense_are_refused(make: Make, options: dict[str, object]) -> None:
     with make() as memory, pytest.raises(InvalidInput):

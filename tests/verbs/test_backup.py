@@ -30,25 +30,33 @@ def told(memory: Memory) -> Any:
     """What a user can see of a memory, in comparable form."""
     return {
         "nodes": [
-            (n.id, n.content, n.importance, n.tags, n.metadata, n.keys, n.version) for n in memory.list(limit=1000)
+            (n.id, n.content, n.importance, n.tags, n.metadata, n.keys, n.version)
+            for n in memory.list(limit=1000)
         ],
         "timeline": memory.timeline(limit=1000, forgotten=True),
         "history": [(n.version, n.content) for n in memory.history("home")],
         "tags": [(each.tag, each.nodes) for each in memory.tags.popular()],
         "files": memory.files(),
         "recall": [
-            (hit.content, round(hit.score, 5)) for hit in memory.recall("dog boiler Rome", hold=False, limit=20)
+            (hit.content, round(hit.score, 5))
+            for hit in memory.recall("dog boiler Rome", hold=False, limit=20)
         ],
     }
 
 
 def filled(memory: Memory, folder: Path) -> Memory:
     memory.remember(
-        "The dog is called Biscuit.", tags=["pet:dog"], importance=7, metadata={"n": 1.5, "deep": {"a": [1]}}, at=AT
+        "The dog is called Biscuit.",
+        tags=["pet:dog"],
+        importance=7,
+        metadata={"n": 1.5, "deep": {"a": [1]}},
+        at=AT,
     )
     memory.remember("lives in Paris", key="home")
     memory.revise("home", "lives in Rome")
-    memory.remember("\u201cquotes\u201d 'and' 東京 \U0001f642", session="s", role="user", name="Ines", id="m1")
+    memory.remember(
+        "\u201cquotes\u201d 'and' 東京 \U0001f642", session="s", role="user", name="Ines", id="m1"
+    )
     memory.log("s").append([{"content": "", "role": "assistant", "payload": b"\x00\xff"}])
     forgotten = memory.remember("a forgotten thing")
     memory.forget(forgotten.id)
@@ -67,7 +75,9 @@ def written(memory: Memory) -> str:
 
 
 @pytest.mark.parametrize("user", [None, "ann"])
-def test_what_is_read_back_under_another_name_is_the_same_memory(make: Make, tmp_path: Path, user: str | None) -> None:
+def test_what_is_read_back_under_another_name_is_the_same_memory(
+    make: Make, tmp_path: Path, user: str | None
+) -> None:
     with make(user=user) as memory, make(tenant=elsewhere(), user=user) as other:
         filled(memory, tmp_path)
         text = written(memory)
@@ -75,9 +85,9 @@ def test_what_is_read_back_under_another_name_is_the_same_memory(make: Make, tmp
         assert done.counts["nodes"] == text.count('{"part":"nodes"')
         assert done.vectors_owed == 0
         assert told(other) == told(memory)
-        assert [each.node.content for each in other.related(other.recall("Biscuit", hold=False)[0].node)] == [
-            "lives in Rome"
-        ]
+        assert [
+            each.node.content for each in other.related(other.recall("Biscuit", hold=False)[0].node)
+        ] == ["lives in Rome"]
         assert other.remember("The dog is called Biscuit.").is_new is False
         assert isinstance(other.revise("home", "x", if_version=1), Conflict)
 
@@ -107,12 +117,17 @@ def test_vectors_of_another_model_are_made_anew(make: Make, tmp_path: Path) -> N
     with make(tenant=elsewhere(), embedder=HashEmbedder(dimension=32, name="other")) as other:
         done = other.backup.read(io.StringIO(text))
         assert done.vectors_owed > 0
-        assert other.recall("Biscuit", mode="text", hold=False)[0].content == "The dog is called Biscuit."
+        assert (
+            other.recall("Biscuit", mode="text", hold=False)[0].content
+            == "The dog is called Biscuit."
+        )
         assert other.flush(timeout=30)
         assert other.recall("dog Biscuit", mode="vector", hold=False)
 
 
-def test_a_tenant_with_other_messages_in_a_session_is_left_as_it_is(make: Make, tmp_path: Path) -> None:
+def test_a_tenant_with_other_messages_in_a_session_is_left_as_it_is(
+    make: Make, tmp_path: Path
+) -> None:
     with make() as memory, make(tenant=elsewhere()) as other:
         filled(memory, tmp_path)
         other.remember("mine", session="s")
@@ -142,7 +157,10 @@ def test_what_is_no_backup_is_refused_and_nothing_is_read(
 
 
 def test_words_cut_by_another_language_are_not_mixed(make: Make, tmp_path: Path) -> None:
-    with make() as memory, make(tenant=elsewhere(), settings=Settings(worker="off", language="german")) as other:
+    with (
+        make() as memory,
+        make(tenant=elsewhere(), settings=Settings(worker="off", language="german")) as other,
+    ):
         filled(memory, tmp_path)
         other.remember("Der Hund heißt Keks.")
         with pytest.raises(InvalidInput, match="german"):
@@ -224,7 +242,9 @@ def test_rows_that_name_another_tenant_are_read_into_this_one(make: Make) -> Non
     ):
         memory.remember("The dog is called Biscuit.")
         memory.flush()
-        other.backup.read(rows(written(memory), lambda _, row: row.update(tenant=victim.tenant, unknown=1)))
+        other.backup.read(
+            rows(written(memory), lambda _, row: row.update(tenant=victim.tenant, unknown=1))
+        )
         assert [node.content for node in other.list()] == ["The dog is called Biscuit."]
         assert victim.list() == []
 
@@ -239,13 +259,19 @@ def test_a_first_line_that_no_backup_has_is_refused(make: Make, name: str, value
             memory.backup.read([json.dumps(json.loads(head) | {name: value}), *lines])
 
 
-def test_a_memory_that_was_forgotten_here_is_seen_again_when_somebody_else_said_it(make: Make) -> None:
+def test_a_memory_that_was_forgotten_here_is_seen_again_when_somebody_else_said_it(
+    make: Make,
+) -> None:
     with make() as there, make(tenant=there.tenant + "-here") as here:
         here.forget(here.remember("The dog is called Biscuit.", session="mine").id)
-        there.remember("The dog is called Biscuit.", session="theirs", metadata={"said": "there"}, tags=["pet"])
+        there.remember(
+            "The dog is called Biscuit.", session="theirs", metadata={"said": "there"}, tags=["pet"]
+        )
         there.flush()
         here.backup.read(io.StringIO(written(there)))
-        assert [(node.metadata, node.tags) for node in here.list()] == [({"said": "there"}, ("pet",))]
+        assert [(node.metadata, node.tags) for node in here.list()] == [
+            ({"said": "there"}, ("pet",))
+        ]
         assert [hit.content for hit in here.recall("Biscuit")] == ["The dog is called Biscuit."]
 
 
@@ -269,7 +295,9 @@ def test_a_session_without_its_row_still_goes_on_counting(make: Make) -> None:
     with make() as memory, make(tenant=memory.tenant + "-rowless") as other:
         memory.remember("one", session="s")
         memory.remember("two", session="s")
-        text = "\n".join(line for line in written(memory).splitlines() if '"part":"sessions"' not in line)
+        text = "\n".join(
+            line for line in written(memory).splitlines() if '"part":"sessions"' not in line
+        )
         other.backup.read(text.splitlines())
         other.remember("three", session="s")
         assert [each.seq for each in other.timeline(session="s")] == [1, 2, 3]
@@ -304,19 +332,30 @@ def shelved(memory: Memory) -> Memory:
     books = memory.collection("it's: a \\ shelf")
     books.put(
         [
-            {"id": "a", "content": "The cat sat on the mat.", "metadata": {"n": 1.5, "deep": {"a": [None, True]}}},
+            {
+                "id": "a",
+                "content": "The cat sat on the mat.",
+                "metadata": {"n": 1.5, "deep": {"a": [None, True]}},
+            },
             {
                 "id": "東京",
                 "content": "Quotes 'and' \u201cmore\u201d 12:34",
                 "reference": "file.md",
                 "namespace": ("x", "y"),
             },
-            {"id": "bytes", "content": "", "value": {"whole": 2**80, "text": "naïve"}, "payload": b"\x00\xff"},
+            {
+                "id": "bytes",
+                "content": "",
+                "value": {"whole": 2**80, "text": "naïve"},
+                "payload": b"\x00\xff",
+            },
         ]
     )
     books.put([{"id": "late", "content": "A dog came later.", "ttl": timedelta(days=3)}])
     books.put([{"id": "a", "content": "The cat slept on the mat."}])
-    memory.collection("words alone", embedder=None).put([{"id": "w", "content": "Only words find this."}])
+    memory.collection("words alone", embedder=None).put(
+        [{"id": "w", "content": "Only words find this."}]
+    )
     toys = memory.collection("toys", dim=3)
     toys.put([{"id": "t", "content": "toy", "vector": [0.1, -0.2, 0.3]}], model="given:3")
     return memory
@@ -327,23 +366,34 @@ def on_the_shelves(memory: Memory) -> Any:
     books, toys = memory.collection("it's: a \\ shelf"), memory.collection("toys", dim=3)
     return [
         [(hit.item, hit.vector) for hit in books.query(limit=None, with_vectors=True)],
-        [(hit.item.id, round(hit.score, 6), hit.vector_rank, hit.text_rank) for hit in books.query("a cat on mats")],
+        [
+            (hit.item.id, round(hit.score, 6), hit.vector_rank, hit.text_rank)
+            for hit in books.query("a cat on mats")
+        ],
         [(hit.item.id, round(hit.score, 6)) for hit in books.query("quotes 12:34", mode="text")],
         books.namespaces(),
         [hit.item for hit in memory.collection("words alone").query("words", mode="text")],
-        [(hit.item, hit.vector, hit.cosine) for hit in toys.query(vector=[0.1, -0.2, 0.2], with_vectors=True)],
+        [
+            (hit.item, hit.vector, hit.cosine)
+            for hit in toys.query(vector=[0.1, -0.2, 0.2], with_vectors=True)
+        ],
     ]
 
 
 def test_collections_are_read_back_with_their_documents_words_and_vectors(make: Make) -> None:
     with make() as memory, make(tenant=elsewhere()) as other:
         text = written(shelved(memory))
-        other.collection("made here before").put([{"id": "x", "content": "so that its number is another"}])
+        other.collection("made here before").put(
+            [{"id": "x", "content": "so that its number is another"}]
+        )
         done = other.backup.read(io.StringIO(text))
         assert (done.counts["collections"], done.counts["documents"]) == (3, 6)
         assert on_the_shelves(other) == on_the_shelves(memory)
         assert len(on_the_shelves(memory)[1]) > 1
-        assert {json.loads(line).get("part") for line in text.splitlines()} >= {"collections", "documents"}
+        assert {json.loads(line).get("part") for line in text.splitlines()} >= {
+            "collections",
+            "documents",
+        }
 
 
 def test_reading_collections_again_changes_nothing_and_what_changed_here_stays(make: Make) -> None:
@@ -362,7 +412,9 @@ def test_reading_collections_again_changes_nothing_and_what_changed_here_stays(m
 def test_a_collection_that_is_another_here_is_refused_and_nothing_is_read(make: Make) -> None:
     with make() as memory, make(tenant=elsewhere()) as other:
         text = written(shelved(memory))
-        other.collection("toys", dim=2).put([{"id": "t", "content": "toy", "vector": [1.0, 2.0]}], model="given:2")
+        other.collection("toys", dim=2).put(
+            [{"id": "t", "content": "toy", "vector": [1.0, 2.0]}], model="given:2"
+        )
         with pytest.raises(InvalidInput, match="collection 'toys' is as it was written"):
             other.backup.read(io.StringIO(text))
         assert other.collection("it's: a \\ shelf").query(limit=None) == []
@@ -409,13 +461,17 @@ def test_items_that_a_framework_keeps_are_read_back(make: Make) -> None:
         item = HTMStore(memory=other).get(("users", "ann"), "likes")
         assert item is not None
         assert item.value == {"what": "tea", "cups": 3}
-        assert [found.key for found in HTMStore(memory=other).search(("users",), query="tea")] == ["likes"]
+        assert [found.key for found in HTMStore(memory=other).search(("users",), query="tea")] == [
+            "likes"
+        ]
 
 
 def test_what_is_written_comes_a_few_hundred_rows_at_a_time(make: Make) -> None:
     """However much there is, no more of it is in memory than that."""
     with make() as memory:
-        memory.collection("many").put([{"id": str(n), "content": f"document {n}"} for n in range(1_200)])
+        memory.collection("many").put(
+            [{"id": str(n), "content": f"document {n}"} for n in range(1_200)]
+        )
         target, steps = io.StringIO(), []
         memory.backup.write(target, progress=steps.append)
         assert steps[:2] == [500, 1000]

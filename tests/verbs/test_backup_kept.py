@@ -46,7 +46,10 @@ WITHIN = {
     "user_walls": "this installation's own: its key is no tenant's",
     "tokens": "this installation's own: a token opens the installation that it was made for, and no copy of it",
     "cells": "this installation's own",
-    **{f"fence_{number}": "always empty: what is locked while a tenant moves" for number in range(16)},
+    **{
+        f"fence_{number}": "always empty: what is locked while a tenant moves"
+        for number in range(16)
+    },
     "tenant_cells": "this installation's own: where the tenant is, whatever it is read into",
     "tenant_moves": "this installation's own",
     "departed_tenants": "this installation's own",
@@ -57,7 +60,12 @@ APART = {
     "groups": {"id"},
     "working_sets": {"version", "pruned"},
     "working_items": {"version"},
-    "jobs": {"id", "claimed_until", "owner", "bulk"},  # the owner is the node's; what is restored is bulk
+    "jobs": {
+        "id",
+        "claimed_until",
+        "owner",
+        "bulk",
+    },  # the owner is the node's; what is restored is bulk
     "nodes": {"xid"},
     "mentions": {"xid"},
     "collections": {"id", "config", "space"},
@@ -119,7 +127,9 @@ def columns(database_url: str, schema: str) -> dict[str, set[str]]:
     return {table: set(names) for table, names in found}
 
 
-@pytest.mark.not_on_citus("reads the catalogue of ordinary tables, which are the same on any server")
+@pytest.mark.not_on_citus(
+    "reads the catalogue of ordinary tables, which are the same on any server"
+)
 def test_every_table_is_a_part_of_a_backup_or_has_a_reason_not_to_be(
     memory: Memory, database_url: str, settings: Settings
 ) -> None:
@@ -128,13 +138,17 @@ def test_every_table_is_a_part_of_a_backup_or_has_a_reason_not_to_be(
 
 
 @pytest.mark.usefixtures("real_embedder")  # the reader that finds the change needs its files
-@pytest.mark.not_on_citus("reads the catalogue of ordinary tables, which are the same on any server")
+@pytest.mark.not_on_citus(
+    "reads the catalogue of ordinary tables, which are the same on any server"
+)
 def test_every_column_is_in_a_row_of_a_backup_or_has_a_reason_not_to_be(
     alone: None, make: Make, database_url: str, settings: Settings, tmp_path: Any
 ) -> None:
     with make(settings=OFF) as memory:
         memory.remember("The shop is deployed with Jenkins.")
-        memory.remember("The shop was moved from Jenkins to Hetzner, it is no longer deployed with Jenkins.")
+        memory.remember(
+            "The shop was moved from Jenkins to Hetzner, it is no longer deployed with Jenkins."
+        )
         memory.flush()
         filled(memory, tmp_path)
         memory.group("team")
@@ -191,8 +205,12 @@ def test_a_robot_goes_on_with_what_was_read_back(make: Make) -> None:
         for each in (memory, other):
             each.remember("One fact more, which needs room.", importance=5)
             each.forget(each.working.items[0].id)
-        assert [item.content for item in other.working.items] == [item.content for item in memory.working.items]
-        assert [e["row"]["policy"] for e in of(other, "working_items") if e["row"]["evicted_at"]] != []
+        assert [item.content for item in other.working.items] == [
+            item.content for item in memory.working.items
+        ]
+        assert [
+            e["row"]["policy"] for e in of(other, "working_items") if e["row"]["evicted_at"]
+        ] != []
 
 
 def of(memory: Memory, part: str) -> list[Any]:
@@ -225,13 +243,19 @@ def test_one_that_was_emptied_here_is_filled_and_who_has_it_open_notices(make: M
         other.working.clear()
         memory.remember("from there", session="there")
         read(other, written(memory))
-        assert other._engine.working.memory.items == memory.working.items, "without looking at the table once more"
+        assert other._engine.working.memory.items == memory.working.items, (
+            "without looking at the table once more"
+        )
 
 
-def test_one_that_is_opened_with_a_smaller_budget_keeps_the_best_and_says_what_left(make: Make) -> None:
+def test_one_that_is_opened_with_a_smaller_budget_keeps_the_best_and_says_what_left(
+    make: Make,
+) -> None:
     receipts: list[Eviction] = []
     with make() as memory, make(budget=20, tenant=elsewhere(), on_evict=receipts.append) as other:
-        memory.remember_many([{"content": f"Fact {n} is here.", "importance": n} for n in range(10)])
+        memory.remember_many(
+            [{"content": f"Fact {n} is here.", "importance": n} for n in range(10)]
+        )
         read(other, written(memory))
         assert other.working.tokens <= 20
         assert sorted(item.importance for item in other.working.items) == [7, 8, 9]
@@ -240,14 +264,18 @@ def test_one_that_is_opened_with_a_smaller_budget_keeps_the_best_and_says_what_l
 
 def test_what_was_forgotten_or_purged_here_since_is_not_held_again(make: Make) -> None:
     with make() as memory:
-        forgotten, purged, kept = (memory.remember(text) for text in ("forgotten", "purged", "kept"))
+        forgotten, purged, kept = (
+            memory.remember(text) for text in ("forgotten", "purged", "kept")
+        )
         text = written(memory)
         memory.forget(purged.id)
         memory.purge(timedelta(0), confirm="confirmed")
         memory.forget(forgotten.id)
         memory.working.clear()
         # Another robot never held any of it here.
-        text = rows(text, lambda part, row: row.update(holder="bella") if part == "working_sets" else None).read()
+        text = rows(
+            text, lambda part, row: row.update(holder="bella") if part == "working_sets" else None
+        ).read()
         read(memory, text)
         with make("bella") as bella:
             assert [item.id for item in bella.working.items] == [kept.id]
@@ -256,8 +284,14 @@ def test_what_was_forgotten_or_purged_here_since_is_not_held_again(make: Make) -
             assert [item.id for item in bella.working.items] == [kept.id]
 
 
-def test_what_an_administrator_recalled_of_another_user_stays_out_of_their_backup(make: Make) -> None:
-    with make(user="ann") as ann, make(user="boss") as boss, make(user="boss", tenant=elsewhere()) as other:
+def test_what_an_administrator_recalled_of_another_user_stays_out_of_their_backup(
+    make: Make,
+) -> None:
+    with (
+        make(user="ann") as ann,
+        make(user="boss") as boss,
+        make(user="boss", tenant=elsewhere()) as other,
+    ):
         ann.remember("a secret of ann")
         boss.recall("a secret of ann", scope="tenant")
         boss.remember("my own")
@@ -331,13 +365,19 @@ def test_what_a_session_without_a_user_said_is_held_by_who_asked_for_it(make: Ma
 def test_rows_that_no_backup_has_are_refused_and_nothing_is_read(
     alone: None, make: Make, part: str, change: dict[str, Any]
 ) -> None:
-    with make(user="ann", settings=OFF) as memory, make(user="ann", tenant=elsewhere(), settings=OFF) as other:
+    with (
+        make(user="ann", settings=OFF) as memory,
+        make(user="ann", tenant=elsewhere(), settings=OFF) as other,
+    ):
         memory.group("team")
         memory.remember("The dog is called Biscuit.", tags=["pet:dog"])
         text = written(memory)
         assert f'"part":"{part}"' in text
         with pytest.raises(InvalidInput, match="nothing was read"):
-            read(other, rows(text, lambda kind, row: row.update(change) if kind == part else None).read())
+            read(
+                other,
+                rows(text, lambda kind, row: row.update(change) if kind == part else None).read(),
+            )
         assert other.stats().nodes == 0
         assert groups(other) == []
         assert len(working_memory(read(other, text))) == 3
@@ -345,10 +385,15 @@ def test_rows_that_no_backup_has_are_refused_and_nothing_is_read(
 
 def test_a_working_memory_that_is_in_a_backup_twice_is_refused(make: Make) -> None:
     """Else what is held in one could come to another's owner."""
-    with make(user="ann", settings=OFF) as memory, make(user="ann", tenant=elsewhere(), settings=OFF) as other:
+    with (
+        make(user="ann", settings=OFF) as memory,
+        make(user="ann", tenant=elsewhere(), settings=OFF) as other,
+    ):
         memory.remember("The dog is called Biscuit.")
         text = written(memory)
-        line = next(each for each in text.splitlines() if json.loads(each).get("part") == "working_sets")
+        line = next(
+            each for each in text.splitlines() if json.loads(each).get("part") == "working_sets"
+        )
         with pytest.raises(InvalidInput, match="working_sets once"):
             read(other, text.replace(line, f"{line}\n{line}"))
         assert other.stats().nodes == 0
@@ -357,7 +402,9 @@ def test_a_working_memory_that_is_in_a_backup_twice_is_refused(make: Make) -> No
 # -- groups ---------------------------------------------------------------------------------------------------------------
 
 
-def test_a_group_is_read_back_with_its_rules_its_members_and_what_it_holds_and_nobody_lives_in_it(make: Make) -> None:
+def test_a_group_is_read_back_with_its_rules_its_members_and_what_it_holds_and_nobody_lives_in_it(
+    make: Make,
+) -> None:
     there = elsewhere()
     with (
         make("ada") as ada,
@@ -378,7 +425,10 @@ def test_a_group_is_read_back_with_its_rules_its_members_and_what_it_holds_and_n
             (m.robot, m.role, m.joined_at, False) for m in before.members
         ]
         assert (after.lease, after.term, after.budget) == (before.lease, before.term, before.budget)
-        with make("bella", tenant=there) as successor, make("carla", user="ann", tenant=there) as standby:
+        with (
+            make("bella", tenant=there) as successor,
+            make("carla", user="ann", tenant=there) as standby,
+        ):
             group = successor.group("team", role="passive")
             assert working_memory(successor) == working_memory(bella)
             standby.group("team", role="passive")
@@ -387,7 +437,10 @@ def test_a_group_is_read_back_with_its_rules_its_members_and_what_it_holds_and_n
             assert lively == {"ada": False, "bella": True, "carla": True}
             group._heartbeat.beat()
             roles = {m.robot: m.role for m in group.status().members}
-            assert (roles["ada"], sorted(roles.values())) == ("passive", ["active", "passive", "passive"])
+            assert (roles["ada"], sorted(roles.values())) == (
+                "passive",
+                ["active", "passive", "passive"],
+            )
 
 
 def test_a_group_that_is_here_already_keeps_its_rules_and_members(make: Make) -> None:
@@ -435,7 +488,10 @@ def test_work_is_read_back_as_it_was_owed_or_given_up_and_not_twice(
         done = other.backup.read(io.StringIO(text))
         assert done.vectors_owed == 1, "one was given up"
         assert owed(other) == owed(memory)
-        assert [each.error for each in other.jobs.list(parked=True)] == ["it is too odd", "it said nothing"]
+        assert [each.error for each in other.jobs.list(parked=True)] == [
+            "it is too odd",
+            "it said nothing",
+        ]
         read(other, text)
         assert owed(other) == owed(memory)
         clear(database, other)
@@ -445,9 +501,14 @@ def test_work_is_read_back_as_it_was_owed_or_given_up_and_not_twice(
         )
 
 
-def test_work_of_another_model_than_the_tenants_is_not_read_back(alone: None, make: Make, database: Database) -> None:
+def test_work_of_another_model_than_the_tenants_is_not_read_back(
+    alone: None, make: Make, database: Database
+) -> None:
     fresh = HashEmbedder(dimension=32, name="other")
-    with make(settings=OFF) as memory, make(settings=OFF, tenant=elsewhere(), embedder=fresh) as other:
+    with (
+        make(settings=OFF) as memory,
+        make(settings=OFF, tenant=elsewhere(), embedder=fresh) as other,
+    ):
         node = memory.remember("The dog is called Biscuit.")
         owe(database, memory, node.id, kind="embed", error="it is too odd", parked=True)
         assert other.backup.read(io.StringIO(written(memory))).vectors_owed == 1
@@ -464,7 +525,9 @@ def owed(memory: Memory) -> list[tuple[Any, ...]]:
     )
 
 
-def owe(database: Database, memory: Memory, node: str, *, kind: str, error: str, parked: bool) -> None:
+def owe(
+    database: Database, memory: Memory, node: str, *, kind: str, error: str, parked: bool
+) -> None:
     """Owe work, as a model leaves it that failed."""
     with database.transaction(memory.tenant, claim=EVERYBODY) as connection:
         connection.execute(

@@ -53,7 +53,9 @@ BAD: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("draft", "message"), BAD, ids=lambda value: str(value)[:40])
-def test_a_bad_draft_is_refused_and_takes_nothing_with_it(memory: Memory, draft: dict[str, Any], message: str) -> None:
+def test_a_bad_draft_is_refused_and_takes_nothing_with_it(
+    memory: Memory, draft: dict[str, Any], message: str
+) -> None:
     with pytest.raises(InvalidInput, match=message) as error:
         memory.remember_many([{"content": "a good one"}, draft])
     assert len(str(error.value)) > 25
@@ -92,16 +94,29 @@ def test_an_unknown_setting_is_refused() -> None:
         Settings(schema="x; drop table nodes")
 
 
-@pytest.mark.parametrize("empty", ["", " \n", SecretStr("")], ids=["nothing", "white space", "a secret"])
-def test_an_empty_url_is_refused_and_does_not_open_another_server(empty: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "empty", ["", " \n", SecretStr("")], ids=["nothing", "white space", "a secret"]
+)
+def test_an_empty_url_is_refused_and_does_not_open_another_server(
+    empty: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A variable that is not set, given as a url, would else put data on the private server, or that of the environment."""
     monkeypatch.setenv("HTM_DATABASE_URL", "postgresql://u:hunter2@h/d")
-    for made in (lambda: Memory("x", url=empty), lambda: Cells(url=empty), lambda: check_alone(None, url=empty)):
-        with pytest.raises(InvalidInput, match=r"expected url to be a PostgreSQL DSN.*got an empty one.*leave url out"):
+    for made in (
+        lambda: Memory("x", url=empty),
+        lambda: Cells(url=empty),
+        lambda: check_alone(None, url=empty),
+    ):
+        with pytest.raises(
+            InvalidInput,
+            match=r"expected url to be a PostgreSQL DSN.*got an empty one.*leave url out",
+        ):
             made()
 
 
-def test_an_empty_variable_names_no_server_as_if_it_were_not_set(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_empty_variable_names_no_server_as_if_it_were_not_set(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("HTM_DATABASE_URL", "")
     assert url_or_environment(None) is None
     monkeypatch.setenv("HTM_DATABASE_URL", " ")
@@ -198,12 +213,18 @@ def test_a_page_after_something_erased_is_refused_and_not_empty(make: Make) -> N
         assert last.content == "to be erased"
 
 
-def test_what_nobody_sees_is_kept_in_a_log_and_keeps_no_file_from_being_loaded(make: Make, tmp_path: Path) -> None:
+def test_what_nobody_sees_is_kept_in_a_log_and_keeps_no_file_from_being_loaded(
+    make: Make, tmp_path: Path
+) -> None:
     with make() as memory:
         log = memory.log("chat")
         log.append([{"role": "user", "content": "\u200b"}])
         assert [each.content for each in log.tail()] == ["\u200b"]
-        (tmp_path / "notes.md").write_text("# Tea\n\nIt is green.\n\n# \u200b\n\n\u200b\n", encoding="utf-8")
+        (tmp_path / "notes.md").write_text(
+            "# Tea\n\nIt is green.\n\n# \u200b\n\n\u200b\n", encoding="utf-8"
+        )
         (tmp_path / "unseen.md").write_text("\u200b\n", encoding="utf-8")
         assert [each.error for each in memory.load(tmp_path)] == [None, None]
-        assert any("green" in each.content for each in memory.recall("Is the tea green?", mode="text"))
+        assert any(
+            "green" in each.content for each in memory.recall("Is the tea green?", mode="text")
+        )

@@ -28,7 +28,11 @@ REMARKS = [
         ("yesterday", "in rain", "alone"),
     )
 ]
-QUESTIONS = ["What is my dog called?", "Which car do I drive, a Fiat Panda?", "What is the capital of Mongolia?"]
+QUESTIONS = [
+    "What is my dog called?",
+    "Which car do I drive, a Fiat Panda?",
+    "What is the capital of Mongolia?",
+]
 
 
 class Cone:
@@ -45,17 +49,24 @@ class Cone:
 
     def _moved(self, vector: list[float]) -> list[float]:
         length = math.hypot(*vector) or 1.0
-        return [*(math.sqrt(1 - self._narrow) * each / length for each in vector), math.sqrt(self._narrow)]
+        return [
+            *(math.sqrt(1 - self._narrow) * each / length for each in vector),
+            math.sqrt(self._narrow),
+        ]
 
 
 def filled(make: Make, narrow: float, *, texts: list[str] | None = None) -> Memory:
     memory = make(tenant=f"{make().tenant}-{narrow}", embedder=Cone(narrow), embed="now")
-    memory.remember_many([{"content": text, "role": "user"} for text in texts or [*FACTS, *REMARKS]])
+    memory.remember_many(
+        [{"content": text, "role": "user"} for text in texts or [*FACTS, *REMARKS]]
+    )
     return memory
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
-def test_the_same_hits_are_as_relevant_by_a_model_whose_unrelated_texts_are_near(make: Make, question: str) -> None:
+def test_the_same_hits_are_as_relevant_by_a_model_whose_unrelated_texts_are_near(
+    make: Make, question: str
+) -> None:
     found = [filled(make, narrow).recall(question, hold=False) for narrow in CONES]
     plain = {hit.content: hit for hit in found[0]}
     for other in found[1:]:
@@ -69,8 +80,12 @@ def test_the_same_hits_are_as_relevant_by_a_model_whose_unrelated_texts_are_near
 @pytest.mark.parametrize("narrow", CONES[1:])
 def test_what_nothing_is_known_about_is_not_taken_for_known(make: Make, narrow: float) -> None:
     memory = filled(make, narrow)
-    assert all(hit.relevance < 0.3 for hit in memory.recall("What is the capital of Mongolia?", hold=False))
-    assert all(hit.score < 0.3 for hit in memory.recall("capital Mongolia", mode="vector", hold=False))
+    assert all(
+        hit.relevance < 0.3 for hit in memory.recall("What is the capital of Mongolia?", hold=False)
+    )
+    assert all(
+        hit.score < 0.3 for hit in memory.recall("capital Mongolia", mode="vector", hold=False)
+    )
 
 
 def test_few_vectors_are_compared_as_they_are_and_more_are_measured_again(make: Make) -> None:
@@ -84,16 +99,29 @@ def test_few_vectors_are_compared_as_they_are_and_more_are_measured_again(make: 
 
 
 def test_texts_of_one_form_do_not_pass_for_unrelated(make: Make) -> None:
-    memory = filled(make, 0.0, texts=[f"The pump number {number} reports no fault today." for number in range(60)])
+    memory = filled(
+        make,
+        0.0,
+        texts=[f"The pump number {number} reports no fault today." for number in range(60)],
+    )
     found = memory.recall("Which pump reports a fault today?", hold=False)
     plain = Cone(0.0)
-    one, other = plain.embed_query("Which pump reports a fault today?"), plain.embed_documents([found[0].content])[0]
-    assert found[0].match.cosine == pytest.approx(sum(a * b for a, b in zip(one, other, strict=True)), abs=0.01)
+    one, other = (
+        plain.embed_query("Which pump reports a fault today?"),
+        plain.embed_documents([found[0].content])[0],
+    )
+    assert found[0].match.cosine == pytest.approx(
+        sum(a * b for a, b in zip(one, other, strict=True)), abs=0.01
+    )
 
 
-def test_the_model_that_relevance_was_fitted_on_is_not_calibrated(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_model_that_relevance_was_fitted_on_is_not_calibrated(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """However near the texts of a tenant are to each other."""
     monkeypatch.setattr(nodes, "FITTED_ON", "Cone")
     memory = filled(make, 0.75)
-    cosines = [hit.match.cosine for hit in memory.recall("What is the capital of Mongolia?", hold=False)]
+    cosines = [
+        hit.match.cosine for hit in memory.recall("What is the capital of Mongolia?", hold=False)
+    ]
     assert all(cosine is not None and cosine > 0.6 for cosine in cosines)

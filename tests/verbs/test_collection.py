@@ -46,7 +46,9 @@ def open_(database: Database, tenant: str, embedder: HashEmbedder, clock: Clock)
 
     def collection(name: str = "docs", **options: Any) -> Collection:
         return Collection(
-            database, **{"tenant": tenant, "name": name, "embedder": resolve(embedder), "clock": clock} | options
+            database,
+            **{"tenant": tenant, "name": name, "embedder": resolve(embedder), "clock": clock}
+            | options,
         )
 
     return collection
@@ -68,7 +70,10 @@ def ids(found: list[CollectionHit]) -> list[str | None]:
 
 
 def numbered(count: int, **fields: Any) -> list[Mapping[str, Any]]:
-    return [{"id": f"n{n}", "content": f"item number{n}", "metadata": {"n": n}, **fields} for n in range(count)]
+    return [
+        {"id": f"n{n}", "content": f"item number{n}", "metadata": {"n": n}, **fields}
+        for n in range(count)
+    ]
 
 
 # -- putting and getting ----------------------------------------------------------------------------------------------
@@ -94,7 +99,18 @@ def test_an_item_comes_back_as_it_was_put(docs: Collection, clock: Clock) -> Non
 
 
 @pytest.mark.parametrize(
-    "id", ["foo", "1", " ", "'; drop table documents; --", "日本語 😀", "a\nb", "%s ? {x}", "a/b.c*", "x" * 9_000]
+    "id",
+    [
+        "foo",
+        "1",
+        " ",
+        "'; drop table documents; --",
+        "日本語 😀",
+        "a\nb",
+        "%s ? {x}",
+        "a/b.c*",
+        "x" * 9_000,
+    ],
 )
 def test_any_text_is_an_id(docs: Collection, id: str) -> None:
     docs.put([{"id": id, "content": "one thing"}, {"id": id + ".", "content": "another thing"}])
@@ -103,21 +119,39 @@ def test_any_text_is_an_id(docs: Collection, id: str) -> None:
     assert docs.count() == 1
 
 
-def test_ids_are_made_where_there_are_none_and_stand_in_the_order_of_the_items(docs: Collection) -> None:
-    first, second, third = docs.put([{"content": "x"}, {"id": "mine", "content": "y"}, {"content": "x"}])
+def test_ids_are_made_where_there_are_none_and_stand_in_the_order_of_the_items(
+    docs: Collection,
+) -> None:
+    first, second, third = docs.put(
+        [{"content": "x"}, {"id": "mine", "content": "y"}, {"content": "x"}]
+    )
     assert second == "mine"
     assert first != third  # the same words twice are two documents: nothing is merged
     assert [item.content for item in docs.get([third, second, "nobody", first])] == ["x", "y", "x"]
 
 
 def test_of_the_same_id_twice_the_last_counts(docs: Collection) -> None:
-    assert docs.put([{"id": "a", "content": "old"}, {"id": "b"}, {"id": "a", "content": "new"}]) == ["a", "b", "a"]
+    assert docs.put(
+        [{"id": "a", "content": "old"}, {"id": "b"}, {"id": "a", "content": "new"}]
+    ) == ["a", "b", "a"]
     assert docs.count() == 2
     assert docs.get(["a"])[0].content == "new"
 
 
-def test_putting_again_replaces_everything_but_the_time_of_creation(docs: Collection, clock: Clock) -> None:
-    docs.put([{"id": "a", "content": "red apples", "metadata": {"k": 1}, "payload": b"1", "reference": "r"}])
+def test_putting_again_replaces_everything_but_the_time_of_creation(
+    docs: Collection, clock: Clock
+) -> None:
+    docs.put(
+        [
+            {
+                "id": "a",
+                "content": "red apples",
+                "metadata": {"k": 1},
+                "payload": b"1",
+                "reference": "r",
+            }
+        ]
+    )
     clock.pass_(hours=1)
     docs.put([{"id": "a", "content": "blue berries"}])
     [item] = docs.get(["a"])
@@ -140,7 +174,12 @@ def test_an_item_that_is_put_again_without_an_index_keeps_no_old_vector(docs: Co
 
 
 def test_ids_of_several_namespaces_are_pairs(docs: Collection) -> None:
-    docs.put([{"id": "1", "namespace": labels, "value": {"in": labels}} for labels in (["a"], ["a", "b"], ["b"])])
+    docs.put(
+        [
+            {"id": "1", "namespace": labels, "value": {"in": labels}}
+            for labels in (["a"], ["a", "b"], ["b"])
+        ]
+    )
     found = docs.get([(("b",), "1"), (("nowhere",), "1"), (("a", "b"), "1"), (("b",), "1")])
     assert [item.namespace for item in found] == [("b",), ("a", "b")]
     assert docs.delete([(("a",), "1"), (("b",), "1")]) == 2
@@ -164,7 +203,9 @@ def test_what_is_removed_and_put_at_once_changes_at_once_or_not_at_all(
     assert docs.count() == 0
 
 
-def test_nothing_is_written_when_the_embedder_fails(docs: Collection, embedder: HashEmbedder) -> None:
+def test_nothing_is_written_when_the_embedder_fails(
+    docs: Collection, embedder: HashEmbedder
+) -> None:
     docs.put([{"id": "a", "content": "kept"}])
     embedder.down = True
     with pytest.raises(ModelError):
@@ -174,7 +215,9 @@ def test_nothing_is_written_when_the_embedder_fails(docs: Collection, embedder: 
 
 def test_what_needs_no_embedding_asks_no_embedder(docs: Collection, embedder: HashEmbedder) -> None:
     embedder.down = True
-    docs.put([{"id": "a"}, {"id": "b", "content": "words", "index": False}, {"id": "c", "content": "  "}])
+    docs.put(
+        [{"id": "a"}, {"id": "b", "content": "words", "index": False}, {"id": "c", "content": "  "}]
+    )
     assert ids(docs.query()) == ["a", "b", "c"]
     assert embedder.calls == 0
 
@@ -211,7 +254,9 @@ def test_scores_are_those_of_the_rules(animals: Collection, share: float) -> Non
     found = animals.query("the cat and the hen", share=share)
     assert len(found) == 3
     for hit in found:
-        assert hit.score == pytest.approx(share * cosine_score(hit.cosine) + (1 - share) * (hit.words or 0))
+        assert hit.score == pytest.approx(
+            share * cosine_score(hit.cosine) + (1 - share) * (hit.words or 0)
+        )
 
 
 def test_an_arm_that_did_not_run_leaves_the_score_to_the_other(animals: Collection) -> None:
@@ -239,13 +284,17 @@ def test_a_minimal_score_leaves_out_what_is_below(animals: Collection) -> None:
     assert len(animals.query("cat mat", min_score=0.0)) == len(scores) == 3
 
 
-def test_a_given_vector_stands_for_the_texts_embedding(animals: Collection, embedder: HashEmbedder) -> None:
+def test_a_given_vector_stands_for_the_texts_embedding(
+    animals: Collection, embedder: HashEmbedder
+) -> None:
     vector = embedder.embed_query("hen egg")
     embedder.down = True
     found = animals.query(vector=vector, with_vectors=True)
     assert found[0].item.id == "hen"
     assert found[0].text_rank is None
-    assert found[0].vector == pytest.approx(embedder._vector("A hen lays an egg each morning"), abs=1e-3)
+    assert found[0].vector == pytest.approx(
+        embedder._vector("A hen lays an egg each morning"), abs=1e-3
+    )
     assert animals.query("dog postman", vector=vector, share=0.0)[0].item.id == "dog"
 
 
@@ -258,15 +307,22 @@ def test_vectors_are_fetched_only_when_asked_for(animals: Collection) -> None:
 def test_documents_of_the_same_score_stand_by_their_cosine(given: Collection) -> None:
     """A cosine counts in full from 0.8 on; what is nearer still stands before."""
     given.put(
-        [{"id": f"{d}°", "vector": [math.cos(math.radians(d)), math.sin(math.radians(d))]} for d in (30, 0, 20, 10)]
+        [
+            {"id": f"{d}°", "vector": [math.cos(math.radians(d)), math.sin(math.radians(d))]}
+            for d in (30, 0, 20, 10)
+        ]
     )
     found = given.query(vector=[1, 0])
     assert ids(found) == ["0°", "10°", "20°", "30°"]
     assert {hit.score for hit in found} == {1.0}
 
 
-def test_an_item_of_several_texts_is_one_hit_by_its_best(docs: Collection, embedder: HashEmbedder) -> None:
-    docs.put([{"id": "many", "texts": ["red apples", "green pears", "blue plums"], "value": {"a": 1}}])
+def test_an_item_of_several_texts_is_one_hit_by_its_best(
+    docs: Collection, embedder: HashEmbedder
+) -> None:
+    docs.put(
+        [{"id": "many", "texts": ["red apples", "green pears", "blue plums"], "value": {"a": 1}}]
+    )
     docs.put([{"id": "one", "content": "green grapes"}])
     found = docs.query("green pears", with_vectors=True)
     assert ids(found) == ["many", "one"]
@@ -275,7 +331,12 @@ def test_an_item_of_several_texts_is_one_hit_by_its_best(docs: Collection, embed
 
 
 def test_texts_may_bring_a_vector_each(given: Collection) -> None:
-    given.put([{"id": "a", "texts": ["north", "east"], "vectors": [[0, 1], [1, 0]]}, {"id": "b", "vector": [-1, 0]}])
+    given.put(
+        [
+            {"id": "a", "texts": ["north", "east"], "vectors": [[0, 1], [1, 0]]},
+            {"id": "b", "vector": [-1, 0]},
+        ]
+    )
     assert ids(given.query(vector=[1, 0])) == ["a", "b"]
     assert given.query("east", mode="text")[0].item.id == "a"
 
@@ -284,7 +345,13 @@ def test_many_passages_of_one_document_do_not_crowd_out_the_others(given: Collec
     crowd = [[1.0, n / 1000] for n in range(300)]
     given.put([{"id": "crowd", "texts": [f"t{n}" for n in range(300)], "vectors": crowd}])
     given.put([{"id": f"other{n}", "vector": [1.0, 1.0 + n]} for n in range(5)])
-    assert ids(given.query(vector=[1, 0], limit=5)) == ["crowd", "other0", "other1", "other2", "other3"]
+    assert ids(given.query(vector=[1, 0], limit=5)) == [
+        "crowd",
+        "other0",
+        "other1",
+        "other2",
+        "other3",
+    ]
 
 
 def test_a_long_document_is_found_by_its_last_words(docs: Collection) -> None:
@@ -296,11 +363,18 @@ def test_a_long_document_is_found_by_its_last_words(docs: Collection) -> None:
     assert set(ids(docs.query("password xylophone", mode="text"))) == {"passages", "whole"}
     [first, second, _] = docs.query("The password is xylophone", mode="vector")
     assert (first.item.id, second.item.id) == ("passages", "whole")
-    assert (first.cosine or 0) > 2 * (second.cosine or 0)  # its last passage has less of everything else
+    assert (first.cosine or 0) > 2 * (
+        second.cosine or 0
+    )  # its last passage has less of everything else
 
 
 def test_scripts_without_spaces_are_found_by_their_words(docs: Collection) -> None:
-    docs.put([{"id": "tokyo", "content": "東京都は日本の首都です"}, {"id": "other", "content": "大阪は大きい"}])
+    docs.put(
+        [
+            {"id": "tokyo", "content": "東京都は日本の首都です"},
+            {"id": "other", "content": "大阪は大きい"},
+        ]
+    )
     assert ids(docs.query("首都", mode="text")) == ["tokyo"]
 
 
@@ -311,7 +385,9 @@ def test_a_question_of_nothing_but_signs_finds_nothing_by_words(animals: Collect
 
 def test_a_question_may_be_as_long_as_a_book(animals: Collection) -> None:
     assert animals.query("the cat on the mat " + "and so on, word by word " * 20_000, limit=1) != []
-    assert ids(animals.query("hen egg " + " ".join(f"w{n}" for n in range(5_000)), mode="text")) == ["hen"]
+    assert ids(
+        animals.query("hen egg " + " ".join(f"w{n}" for n in range(5_000)), mode="text")
+    ) == ["hen"]
 
 
 def test_an_empty_collection_answers_with_nothing(docs: Collection) -> None:
@@ -391,7 +467,9 @@ def test_filters_hold_in_every_mode(animals: Collection) -> None:
 
 
 def test_filters_can_be_on_the_value(docs: Collection) -> None:
-    docs.put([{"id": "a", "value": {"kind": "x", "n": 1}}, {"id": "b", "value": {"kind": "y", "n": 2}}])
+    docs.put(
+        [{"id": "a", "value": {"kind": "x", "n": 1}}, {"id": "b", "value": {"kind": "y", "n": 2}}]
+    )
     assert ids(docs.query(where={"kind": "y"}, on="value")) == ["b"]
     assert ids(docs.query(where={"n": {"$gt": 1}}, on="value")) == ["b"]
     assert docs.query(where={"kind": "y"}) == []
@@ -400,7 +478,13 @@ def test_filters_can_be_on_the_value(docs: Collection) -> None:
 
 
 def test_references_find_and_delete_the_parts_of_a_source(docs: Collection) -> None:
-    docs.put([{"id": f"{book}{n}", "content": f"page {n}", "reference": book} for book in "ab" for n in range(3)])
+    docs.put(
+        [
+            {"id": f"{book}{n}", "content": f"page {n}", "reference": book}
+            for book in "ab"
+            for n in range(3)
+        ]
+    )
     assert set(ids(docs.query("page", references=["a"]))) == {"a0", "a1", "a2"}
     assert docs.delete(references=["a", "nobody"]) == 3
     assert docs.delete(references=["b"], where={"x": 1}) == 0
@@ -408,9 +492,14 @@ def test_references_find_and_delete_the_parts_of_a_source(docs: Collection) -> N
 
 
 @pytest.mark.parametrize("question", [None, "item"])
-def test_pages_of_a_filtered_answer_are_whole_and_apart(docs: Collection, question: str | None) -> None:
+def test_pages_of_a_filtered_answer_are_whole_and_apart(
+    docs: Collection, question: str | None
+) -> None:
     docs.put(numbered(60))
-    pages = [docs.query(question, where={"n": {"$gte": 10}}, limit=8, offset=at) for at in range(0, 64, 8)]
+    pages = [
+        docs.query(question, where={"n": {"$gte": 10}}, limit=8, offset=at)
+        for at in range(0, 64, 8)
+    ]
     assert [len(page) for page in pages] == [8, 8, 8, 8, 8, 8, 2, 0]
     seen = [id for page in pages for id in ids(page)]
     assert sorted(seen) == sorted(f"n{n}" for n in range(10, 60))
@@ -427,7 +516,17 @@ def test_a_list_stands_in_the_order_of_first_putting(docs: Collection, clock: Cl
 
 # -- namespaces -------------------------------------------------------------------------------------------------------
 
-SPACES = [(), ("a",), ("a", "b"), ("a", "b", "c"), ("ab",), ("a", "bc"), ("b", "a"), ("a.b",), ("é", "日本")]
+SPACES = [
+    (),
+    ("a",),
+    ("a", "b"),
+    ("a", "b", "c"),
+    ("ab",),
+    ("a", "bc"),
+    ("b", "a"),
+    ("a.b",),
+    ("é", "日本"),
+]
 
 
 @pytest.fixture
@@ -440,7 +539,9 @@ def spread(docs: Collection) -> Collection:
 def test_a_prefix_is_of_whole_labels(spread: Collection, prefix: tuple[str, ...]) -> None:
     expected = {space for space in SPACES if space[: len(prefix)] == prefix}
     assert {hit.item.namespace for hit in spread.query(namespace=prefix)} == expected
-    assert {hit.item.namespace for hit in spread.query("same words", namespace=prefix, limit=50)} == expected
+    assert {
+        hit.item.namespace for hit in spread.query("same words", namespace=prefix, limit=50)
+    } == expected
     assert spread.count(namespace=prefix) == len(expected)
     assert set(spread.namespaces(prefix=prefix)) == expected
 
@@ -458,7 +559,12 @@ def test_an_id_is_one_item_in_each_namespace(spread: Collection) -> None:
 def test_namespaces_are_listed_once_in_order_and_page_by_page(spread: Collection) -> None:
     every = spread.namespaces()
     assert sorted(every) == every == sorted(SPACES)
-    assert [spread.namespaces(limit=4, offset=at) for at in (0, 4, 8, 12)] == [every[:4], every[4:8], every[8:], []]
+    assert [spread.namespaces(limit=4, offset=at) for at in (0, 4, 8, 12)] == [
+        every[:4],
+        every[4:8],
+        every[8:],
+        [],
+    ]
     assert spread.namespaces(max_depth=1) == sorted({space[:1] for space in SPACES})
     assert spread.namespaces(suffix=("b",)) == [("a", "b")]
     assert spread.namespaces(prefix=("*", "b")) == [("a", "b"), ("a", "b", "c")]
@@ -469,7 +575,12 @@ def test_namespaces_are_listed_once_in_order_and_page_by_page(spread: Collection
 
 
 def test_deleting_an_empty_list_deletes_nothing(animals: Collection) -> None:
-    assert animals.delete([]) == animals.delete(references=[]) == animals.delete([], where={"legs": 4}) == 0
+    assert (
+        animals.delete([])
+        == animals.delete(references=[])
+        == animals.delete([], where={"legs": 4})
+        == 0
+    )
     assert animals.count() == 3
 
 
@@ -494,8 +605,22 @@ def test_clearing_leaves_nothing_and_nothing_to_be_found(animals: Collection) ->
 
 
 def test_what_has_expired_is_gone_for_everybody(docs: Collection, clock: Clock) -> None:
-    docs.put([{"id": "brief", "content": "brief words", "ttl": timedelta(minutes=1), "namespace": ("gone",)}])
-    docs.put([{"id": "lasting", "content": "lasting words"}, {"id": "set", "expires_at": START + timedelta(days=1)}])
+    docs.put(
+        [
+            {
+                "id": "brief",
+                "content": "brief words",
+                "ttl": timedelta(minutes=1),
+                "namespace": ("gone",),
+            }
+        ]
+    )
+    docs.put(
+        [
+            {"id": "lasting", "content": "lasting words"},
+            {"id": "set", "expires_at": START + timedelta(days=1)},
+        ]
+    )
     assert docs.count() == 3
     clock.pass_(minutes=1)
     assert docs.get(["brief"], namespace=("gone",)) == []
@@ -508,7 +633,12 @@ def test_what_has_expired_is_gone_for_everybody(docs: Collection, clock: Clock) 
 
 
 def test_a_refreshing_read_grants_the_time_to_live_anew(docs: Collection, clock: Clock) -> None:
-    docs.put([{"id": id, "content": f"{id} words", "ttl": timedelta(minutes=10)} for id in ("read", "found", "left")])
+    docs.put(
+        [
+            {"id": id, "content": f"{id} words", "ttl": timedelta(minutes=10)}
+            for id in ("read", "found", "left")
+        ]
+    )
     clock.pass_(minutes=9)
     assert docs.get(["read"], refresh=True)[0].expires_at == clock.now + timedelta(minutes=10)
     [hit] = docs.query("found words", limit=1, refresh=True)
@@ -534,7 +664,12 @@ def test_any_dimension_is_kept_and_found(given: Collection, dimension: int) -> N
     def vector(sign: float) -> list[float]:
         return [sign * math.sin(n + 1) for n in range(dimension)]
 
-    given.put([{"id": "same", "content": "alike", "vector": vector(1)}, {"id": "against", "vector": vector(-1)}])
+    given.put(
+        [
+            {"id": "same", "content": "alike", "vector": vector(1)},
+            {"id": "against", "vector": vector(-1)},
+        ]
+    )
     found = given.query(vector=vector(1), with_vectors=True)
     assert ids(found) == ["same", "against"]
     assert found[0].cosine == pytest.approx(1.0, abs=1e-3)
@@ -561,7 +696,9 @@ def test_only_a_vectors_direction_counts(given: Collection, size: float, dimensi
 
 def test_a_collection_is_of_one_dimension(given: Collection, open_: Open) -> None:
     given.put([{"id": "a", "vector": [1, 2, 3]}])
-    with pytest.raises(DimensionMismatch, match=r"given:3 with 3.* 'given' has, got given:2 with 2"):
+    with pytest.raises(
+        DimensionMismatch, match=r"given:3 with 3.* 'given' has, got given:2 with 2"
+    ):
         given.put([{"id": "b", "vector": [1, 2]}])
     with pytest.raises(DimensionMismatch, match="the same number"):
         given.put([{"id": "b", "vector": [1, 2]}, {"id": "c", "vector": [1, 2, 3]}])
@@ -594,14 +731,18 @@ def test_a_collection_is_of_one_model(docs: Collection, open_: Open) -> None:
     assert ids(other.query("words")) == ["b"]
 
 
-def test_given_vectors_count_as_a_models_only_when_it_is_named(docs: Collection, embedder: HashEmbedder) -> None:
+def test_given_vectors_count_as_a_models_only_when_it_is_named(
+    docs: Collection, embedder: HashEmbedder
+) -> None:
     vector = embedder.embed_query("red apples")
     docs.put([{"id": "text", "content": "green pears"}])
     with pytest.raises(DimensionMismatch, match="given:64"):
         docs.put([{"id": "vector", "vector": vector}])
     with pytest.raises(DimensionMismatch, match=r"say so with put\(…, model='HashEmbedder:hash'\)"):
         docs.put([{"id": "vector", "vector": vector}, {"content": "blue plums"}])
-    docs.put([{"id": "vector", "vector": vector}, {"content": "blue plums"}], model="HashEmbedder:hash")
+    docs.put(
+        [{"id": "vector", "vector": vector}, {"content": "blue plums"}], model="HashEmbedder:hash"
+    )
     assert docs.query("red apples", limit=1)[0].item.id == "vector"
 
 
@@ -619,11 +760,25 @@ def test_a_text_is_not_compared_with_vectors_of_unknown_make(open_: Open) -> Non
 
 def test_tenants_do_not_see_each_other(docs: Collection, open_: Open, tenant: str) -> None:
     theirs = open_(tenant=f"{tenant}-other")
-    docs.put([{"id": "a", "content": "our secret", "reference": "r", "namespace": ("n",), "metadata": {"k": 1}}])
+    docs.put(
+        [
+            {
+                "id": "a",
+                "content": "our secret",
+                "reference": "r",
+                "namespace": ("n",),
+                "metadata": {"k": 1},
+            }
+        ]
+    )
     assert theirs.query("our secret") == theirs.query() == theirs.namespaces() == []
     assert theirs.get(["a"], namespace=("n",)) == []
     assert (
-        theirs.count() == theirs.delete(["a"], namespace=("n",)) == theirs.delete(where={"k": 1}) == theirs.clear() == 0
+        theirs.count()
+        == theirs.delete(["a"], namespace=("n",))
+        == theirs.delete(where={"k": 1})
+        == theirs.clear()
+        == 0
     )
     theirs.put([{"id": "a", "content": "their secret", "namespace": ("n",)}])
     assert [hit.item.content for hit in theirs.query("secret")] == ["their secret"]
@@ -644,7 +799,9 @@ def test_collections_of_a_tenant_are_apart(docs: Collection, open_: Open) -> Non
 
 def test_the_first_use_by_many_at_once_makes_one_collection(open_: Open) -> None:
     def put(n: int) -> list[str]:
-        return open_("new").put([{"id": f"{n}", "content": f"words of {n}"}, {"id": "all", "content": f"said by {n}"}])
+        return open_("new").put(
+            [{"id": f"{n}", "content": f"words of {n}"}, {"id": "all", "content": f"said by {n}"}]
+        )
 
     with ThreadPoolExecutor(8) as threads:
         done = list(threads.map(put, range(8)))
@@ -653,7 +810,9 @@ def test_the_first_use_by_many_at_once_makes_one_collection(open_: Open) -> None
     assert len(open_("new").query("words", limit=20)) == 9
 
 
-def test_writers_of_the_same_items_in_any_order_never_stand_in_each_others_way(docs: Collection) -> None:
+def test_writers_of_the_same_items_in_any_order_never_stand_in_each_others_way(
+    docs: Collection,
+) -> None:
     def work(n: int) -> int:
         items = [{"id": str(i), "content": f"text {i} by {n}"} for i in range(20)]
         docs.put(items[::-1] if n % 2 else items)
@@ -716,7 +875,9 @@ def test_a_memory_opens_collections_that_its_recall_does_not_see(memory: Memory)
         ("text", "expected a CollectionItem"),
     ],
 )
-def test_an_item_that_cannot_be_meant_is_refused_and_nothing_written(docs: Collection, item: Any, said: str) -> None:
+def test_an_item_that_cannot_be_meant_is_refused_and_nothing_written(
+    docs: Collection, item: Any, said: str
+) -> None:
     with pytest.raises(InvalidInput, match=said):
         docs.put([{"id": "good", "content": "fine"}, item])
     assert docs.count() == 0
@@ -744,7 +905,9 @@ def test_an_item_that_cannot_be_meant_is_refused_and_nothing_written(docs: Colle
         ({"namespace": "a"}, "tuple of labels"),
     ],
 )
-def test_a_question_that_cannot_be_meant_is_refused(docs: Collection, options: dict[str, Any], said: str) -> None:
+def test_a_question_that_cannot_be_meant_is_refused(
+    docs: Collection, options: dict[str, Any], said: str
+) -> None:
     with pytest.raises(InvalidInput, match=said):
         docs.query("words", **options)
 
@@ -757,13 +920,17 @@ def test_a_question_without_words_is_refused(docs: Collection) -> None:
         docs.query(vector=[1.0], mode="text")
 
 
-@pytest.mark.parametrize("options", [{"name": ""}, {"name": "a\x00"}, {"dim": 0}, {"dim": 16_001}, {"dim": "3"}])
+@pytest.mark.parametrize(
+    "options", [{"name": ""}, {"name": "a\x00"}, {"dim": 0}, {"dim": 16_001}, {"dim": "3"}]
+)
 def test_a_collection_that_cannot_be_meant_is_refused(open_: Open, options: dict[str, Any]) -> None:
     with pytest.raises(InvalidInput):
         open_(**options)
 
 
-def test_writers_of_the_same_items_in_any_order_do_not_stand_in_each_others_way(docs: Collection) -> None:
+def test_writers_of_the_same_items_in_any_order_do_not_stand_in_each_others_way(
+    docs: Collection,
+) -> None:
     names = [f"k{number}" for number in range(6)]
 
     def write(seed: int) -> None:

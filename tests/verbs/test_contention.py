@@ -49,7 +49,12 @@ def test_the_same_words_in_different_sessions_at_once(two: tuple[Memory, Memory]
     a, b = two
     a.remember("ok")
     assert (
-        at_once(*(lambda n, m=m, s=s: m.remember("ok", session=s) for m, s in ((a, "1"), (b, "2"), (a, "3"), (b, "4"))))
+        at_once(
+            *(
+                lambda n, m=m, s=s: m.remember("ok", session=s)
+                for m, s in ((a, "1"), (b, "2"), (a, "3"), (b, "4"))
+            )
+        )
         == []
     )  # type: ignore[misc]
     assert len(a.who_said("ok")) == 4 * ROUNDS + 1
@@ -83,8 +88,14 @@ def test_remembering_while_it_is_forgotten_and_purged(two: tuple[Memory, Memory]
         b.forget(node.id)
         b.purge(timedelta(0), confirm="confirmed")
 
-    raised = at_once(lambda n: a.remember("again and again", session="s", tags=["t"]), forget_and_purge)
-    raised += at_once(lambda n: a.recall("again and again"), lambda n: a.remember("again and again"), forget_and_purge)
+    raised = at_once(
+        lambda n: a.remember("again and again", session="s", tags=["t"]), forget_and_purge
+    )
+    raised += at_once(
+        lambda n: a.recall("again and again"),
+        lambda n: a.remember("again and again"),
+        forget_and_purge,
+    )
     assert raised == []
     a.remember("again and again")
     assert a.recall("again and again")[0].content == "again and again"
@@ -114,11 +125,15 @@ def test_words_that_an_edit_replaced_are_gone_and_not_merely_hidden(
         assert connection.execute("select count(*) as n from passages").fetchone() == {"n": 0}
 
 
-def test_a_forgotten_mentions_id_said_again_is_an_answer_and_stays_forgotten(memory: Memory) -> None:
+def test_a_forgotten_mentions_id_said_again_is_an_answer_and_stays_forgotten(
+    memory: Memory,
+) -> None:
     node = memory.remember("my secret", id="m", session="s", payload=b"1")
     memory.forget(node.id)
     assert memory.remember("my secret", id="m", session="s", payload=b"2").id == node.id
-    both = memory.remember_many([{"content": "my secret", "id": "m", "session": "s"}, {"content": "other"}])
+    both = memory.remember_many(
+        [{"content": "my secret", "id": "m", "session": "s"}, {"content": "other"}]
+    )
     assert [each.content for each in both] == ["my secret", "other"]
     assert memory.timeline(session="s") == []
     assert [item.content for item in memory.working.items] == ["other"]
@@ -131,7 +146,9 @@ def test_a_value_that_was_superseded_leaves_working_memory(memory: Memory) -> No
 
 
 def test_one_long_memory_does_not_hide_the_others(memory: Memory) -> None:
-    memory.remember(" ".join(f"The boat log of day {n} tells of wind and sails." for n in range(900)))
+    memory.remember(
+        " ".join(f"The boat log of day {n} tells of wind and sails." for n in range(900))
+    )
     facts = [f"A short boat fact, number {n}, of sails." for n in range(12)]
     memory.remember_many([{"content": fact} for fact in facts])
     memory.flush()
@@ -150,7 +167,9 @@ def test_anothers_vectors_do_not_stand_in_front_of_ones_own(
     from tests.stand_ins import HashEmbedder
 
     # The index gives up after so many of another's: few here, so that few need to be written.
-    entering = load("db/transactions")["enter"] + ", set_config('hnsw.max_scan_tuples', '1000', true)"
+    entering = (
+        load("db/transactions")["enter"] + ", set_config('hnsw.max_scan_tuples', '1000', true)"
+    )
     monkeypatch.setitem(load("db/transactions"), "enter", entering)
     dice = random.Random(5)
     embedder = HashEmbedder(dimension=24, name=f"crowd-{tenant}")
@@ -171,13 +190,17 @@ def test_anothers_vectors_do_not_stand_in_front_of_ones_own(
 
 def test_filters_find_words_before_anything_was_counted(make: Make) -> None:
     with make(settings=IDLE) as memory:
-        memory.remember_many([{"content": f"note {n} on turtles", "session": "s"} for n in range(5_200)])
+        memory.remember_many(
+            [{"content": f"note {n} on turtles", "session": "s"} for n in range(5_200)]
+        )
         assert len(memory.recall("turtles", mode="text", session="s", limit=20)) == 20
 
 
 def test_a_batch_with_metadata_is_not_quadratic(make: Make) -> None:
     with make(settings=IDLE, budget=100) as memory:
-        nodes = memory.remember_many([{"content": f"text {n % 900}", "metadata": {"n": n}} for n in range(2_000)])
+        nodes = memory.remember_many(
+            [{"content": f"text {n % 900}", "metadata": {"n": n}} for n in range(2_000)]
+        )
         assert nodes[0].metadata == {"n": 1800}
 
 
@@ -188,11 +211,15 @@ def test_a_clock_without_a_zone_is_refused_before_anything_is_written(make: Make
         memory.remember("x")
 
 
-def test_an_observer_that_fails_undoes_nothing(make: Make, caplog: pytest.LogCaptureFixture) -> None:
+def test_an_observer_that_fails_undoes_nothing(
+    make: Make, caplog: pytest.LogCaptureFixture
+) -> None:
     def fail(_: object) -> None:
         raise RuntimeError("observer")
 
-    with make(on_event=fail, on_evict=fail, budget=3, tokenizer=lambda text: len(text.split())) as memory:
+    with make(
+        on_event=fail, on_evict=fail, budget=3, tokenizer=lambda text: len(text.split())
+    ) as memory:
         memory.remember("one two three")
         memory.remember("four five six")
         assert memory.recall("four", mode="text")[0].content == "four five six"

@@ -29,7 +29,9 @@ def test_talk_is_a_transcript_also_when_the_set_is_read_from_its_table(make: Mak
         assert memory.context(order="important").text == TEXT
         forget_sets()
         assert memory.context().text == TEXT
-        assert memory.context(transcript=False, order=lambda item, now: -item.seq).text.startswith("I moved.")
+        assert memory.context(transcript=False, order=lambda item, now: -item.seq).text.startswith(
+            "I moved."
+        )
 
 
 def test_recalled_talk_is_a_transcript_too(make: Make) -> None:
@@ -52,7 +54,10 @@ def test_a_context_of_talk_keeps_its_budget(make: Make) -> None:
         memory.log().append(
             [
                 Draft(
-                    content=f"This is message {n}.", role="user", name=f"speaker {n % 3}", at=START + timedelta(hours=n)
+                    content=f"This is message {n}.",
+                    role="user",
+                    name=f"speaker {n % 3}",
+                    at=START + timedelta(hours=n),
                 )
                 for n in range(60)
             ]
@@ -71,7 +76,9 @@ def test_a_policy_sees_tags_and_keys_and_who_said_it_before_and_after_a_reload(m
         return 0.0 if "food" in item.tags else 1.0
 
     with make(policy=policy, budget=20, session="s") as memory:
-        memory.remember("Ann drinks tea every morning.", tags=["food"], key="drink", role="user", name="ann")
+        memory.remember(
+            "Ann drinks tea every morning.", tags=["food"], key="drink", role="user", name="ann"
+        )
         memory.remember("Bob walks to work every day.", tags=["sport"])
         memory.remember("Cleo reads a book every week.")
         kept = {item.content for item in memory.working.items}
@@ -85,7 +92,9 @@ def test_a_policy_sees_tags_and_keys_and_who_said_it_before_and_after_a_reload(m
             "s",
         )
         forget_sets()
-        assert {item.content: item.tags for item in memory.working.items}["Bob walks to work every day."] == ("sport",)
+        assert {item.content: item.tags for item in memory.working.items}[
+            "Bob walks to work every day."
+        ] == ("sport",)
 
 
 def test_tags_that_a_known_text_gets_are_seen_at_once(memory: Memory) -> None:

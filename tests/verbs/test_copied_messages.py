@@ -22,13 +22,19 @@ ID = str(uuid.uuid4())
 
 
 def shown(memory: Memory) -> list[str]:
-    return [each.content for each in memory.timeline()] + [each.content for each in memory.recall("alarm code")]
+    return [each.content for each in memory.timeline()] + [
+        each.content for each in memory.recall("alarm code")
+    ]
 
 
-@pytest.mark.parametrize("same", [{"id": ID}, {"id": f"run--{ID}"}, {"at": AT}, {"id": ID, "at": AT}])
+@pytest.mark.parametrize(
+    "same", [{"id": ID}, {"id": f"run--{ID}"}, {"at": AT}, {"id": ID, "at": AT}]
+)
 def test_a_copy_revives_nothing_that_was_forgotten(make: Make, same: dict[str, object]) -> None:
     with make(user="ann") as memory:
-        node = memory.remember_many([{"content": TEXT, "role": "user", "session": "one", **same}])[0]
+        node = memory.remember_many([{"content": TEXT, "role": "user", "session": "one", **same}])[
+            0
+        ]
         memory.forget(node.id)
         memory.log("two").append([{"content": TEXT, "role": "user", **same}])
         assert shown(memory) == []
@@ -37,10 +43,17 @@ def test_a_copy_revives_nothing_that_was_forgotten(make: Make, same: dict[str, o
         assert shown(memory)
 
 
-@pytest.mark.parametrize("other", [{"id": str(uuid.uuid4())}, {"id": "1"}, {}, {"role": "assistant", "id": ID}])
+@pytest.mark.parametrize(
+    "other", [{"id": str(uuid.uuid4())}, {"id": "1"}, {}, {"role": "assistant", "id": ID}]
+)
 def test_who_says_the_same_again_says_it_anew(make: Make, other: dict[str, object]) -> None:
     with make(user="ann") as memory:
-        first = {"content": TEXT, "role": "user", "session": "one", "id": "1" if other.get("id") == "1" else ID}
+        first = {
+            "content": TEXT,
+            "role": "user",
+            "session": "one",
+            "id": "1" if other.get("id") == "1" else ID,
+        }
         memory.forget(memory.remember_many([first])[0].id)
         memory.log("two").append([{"content": TEXT, "role": "user", **other}])
         assert TEXT in shown(memory)
@@ -48,12 +61,16 @@ def test_who_says_the_same_again_says_it_anew(make: Make, other: dict[str, objec
 
 def test_a_copy_is_no_use_of_a_memory(make: Make) -> None:
     with make(user="ann") as memory:
-        node = memory.remember_many([{"content": TEXT, "role": "user", "session": "one", "id": ID}])[0]
+        node = memory.remember_many(
+            [{"content": TEXT, "role": "user", "session": "one", "id": ID}]
+        )[0]
         for session in ("two", "three"):
             memory.log(session).append([{"content": TEXT, "role": "user", "id": ID}])
         memory.flush()
         assert memory.get(node.id).access_count == 0
-        assert [len(memory.log(session).tail()) for session in ("two", "three")] == [1, 1], "each conversation is whole"
+        assert [len(memory.log(session).tail()) for session in ("two", "three")] == [1, 1], (
+            "each conversation is whole"
+        )
 
 
 @pytest.mark.parametrize("together", [True, False])
@@ -63,7 +80,10 @@ def test_copies_count_as_one_saying_and_another_saying_as_one_more(
 ) -> None:
     """In recall, in the profile and on the memory itself, whether they come in one call or later."""
     with make(user="ann") as memory:
-        drafts = [{"content": TEXT, "role": "user", "session": each, **same} for each in ("one", "two", "three")]
+        drafts = [
+            {"content": TEXT, "role": "user", "session": each, **same}
+            for each in ("one", "two", "three")
+        ]
         for some in [drafts] if together else [[each] for each in drafts]:
             memory.remember_many(some)
         assert counts(memory) == {1}
@@ -92,12 +112,16 @@ def test_a_copy_with_another_text_is_no_copy_any_more(make: Make) -> None:
     with make(user="ann") as memory:
         memory.log("one").append([{"content": TEXT, "role": "user", "id": ID}])
         memory.log("two").append([{"content": TEXT, "role": "user", "id": ID}])
-        memory.log("two").append([{"content": "My alarm code is zqx eight.", "role": "user", "id": ID}])
+        memory.log("two").append(
+            [{"content": "My alarm code is zqx eight.", "role": "user", "id": ID}]
+        )
         assert [each.copy_of for each in memory.timeline()] == [None, None]
 
 
 @pytest.mark.parametrize("same", [{"id": ID}, {"id": f"run--{ID}"}, {"at": AT}, {"id": "line-7"}])
-def test_a_copy_of_what_was_purged_revives_nothing(make: Make, same: dict[str, Any], database_url: str) -> None:
+def test_a_copy_of_what_was_purged_revives_nothing(
+    make: Make, same: dict[str, Any], database_url: str
+) -> None:
     """A transcript that is read again, a fork, a thread that another process resumes: nothing of it is shown, and purge takes it."""
     word = f"zqx{uuid.uuid4().hex}"
     said = {"content": f"My alarm code is {word}.", "role": "user", **same}
@@ -118,25 +142,35 @@ def test_a_copy_of_what_was_purged_revives_nothing(make: Make, same: dict[str, A
 
 def test_another_text_under_an_id_whose_message_was_purged_is_a_message(make: Make) -> None:
     with make(user="ann") as memory:
-        node = memory.remember_many([{"content": TEXT, "role": "user", "session": "one", "id": "line-7"}])[0]
+        node = memory.remember_many(
+            [{"content": TEXT, "role": "user", "session": "one", "id": "line-7"}]
+        )[0]
         memory.forget(node.id)
         memory.purge(timedelta(seconds=-1), confirm="confirmed")
-        memory.log("one").append([{"content": "My bell is zqx red.", "role": "user", "id": "line-7"}])
+        memory.log("one").append(
+            [{"content": "My bell is zqx red.", "role": "user", "id": "line-7"}]
+        )
         assert [each.content for each in memory.timeline()] == ["My bell is zqx red."]
 
 
-def test_a_thread_that_another_process_resumes_brings_back_nothing_that_was_purged(make: Make) -> None:
+def test_a_thread_that_another_process_resumes_brings_back_nothing_that_was_purged(
+    make: Make,
+) -> None:
     saver: Any = InMemorySaver()
     config: Any = {"configurable": {"thread_id": "one"}}
 
     def run(memory: Memory, text: str) -> None:
-        agent = create_agent(scripted(), middleware=[HTMMemoryMiddleware(memory)], checkpointer=saver)
+        agent = create_agent(
+            scripted(), middleware=[HTMMemoryMiddleware(memory)], checkpointer=saver
+        )
         agent.invoke({"messages": [("user", text)]}, config)
 
     with make(user="ann") as memory:
         run(memory, TEXT)
         memory.forget(memory.who_said(TEXT)[0].node_id or "")
         memory.purge(timedelta(seconds=-1), confirm="confirmed")
-        for times in range(2):  # a new middleware knows as little of the thread as another process does
+        for times in range(
+            2
+        ):  # a new middleware knows as little of the thread as another process does
             run(memory, f"Number {times} of the questions.")
             assert TEXT not in shown(memory)

@@ -55,7 +55,9 @@ def rows_of(database: Database, tenant: str) -> dict[str, int]:
             "select c.relname as name from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'tenant' "
             "where c.relnamespace = current_schema()::regnamespace and not c.relispartition "
             "and (c.relkind in ('r', 'p') or c.relname = any(%s))",
-            [list(connection.shards)],  # where Citus distributes the schema, its tables are views of these names
+            [
+                list(connection.shards)
+            ],  # where Citus distributes the schema, its tables are views of these names
         ).fetchall()
         for table in tables:
             row = connection.execute(
@@ -69,7 +71,9 @@ def rows_of(database: Database, tenant: str) -> dict[str, int]:
 
 
 def say_much(memory: Memory, *, count: int = 60) -> None:
-    memory.remember_many([{"content": f"Message number {number} of {memory.tenant}."} for number in range(count)])
+    memory.remember_many(
+        [{"content": f"Message number {number} of {memory.tenant}."} for number in range(count)]
+    )
     memory.of(user="ann").remember("Ann's own.", key="own", tags=["some:tag"])
     memory.collection("pages").put([{"id": "one", "content": "A page about harbours."}])
     memory.log("chat").append([{"role": "user", "content": "hello"}])
@@ -89,7 +93,9 @@ def in_small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tenant_erasure, "BATCH", 40)
 
 
-def test_everything_of_all_users_goes_and_a_receipt_stays(make: Make, database: Database, tenant: str) -> None:
+def test_everything_of_all_users_goes_and_a_receipt_stays(
+    make: Make, database: Database, tenant: str
+) -> None:
     neighbour = f"{tenant}-neighbour"
     with make() as memory, make(tenant=neighbour) as other:
         say_much(memory)
@@ -110,7 +116,9 @@ def test_everything_of_all_users_goes_and_a_receipt_stays(make: Make, database: 
         assert len(other.recall("message number 1", mode="text")) > 0
 
 
-def test_without_the_tenants_own_name_nothing_is_erased(make: Make, database: Database, tenant: str) -> None:
+def test_without_the_tenants_own_name_nothing_is_erased(
+    make: Make, database: Database, tenant: str
+) -> None:
     with make() as memory:
         say_much(memory, count=2)
         there = rows_of(database, tenant)
@@ -120,8 +128,13 @@ def test_without_the_tenants_own_name_nothing_is_erased(make: Make, database: Da
         assert steady(rows_of(database, tenant)) == steady(there)
 
 
-def test_a_name_that_never_had_anything_is_refused_and_one_that_was_erased_is_not(make: Make, tenant: str) -> None:
-    with make(tenant=f"{tenant}-mistyped") as nobody, pytest.raises(NotFound, match="names are exact"):
+def test_a_name_that_never_had_anything_is_refused_and_one_that_was_erased_is_not(
+    make: Make, tenant: str
+) -> None:
+    with (
+        make(tenant=f"{tenant}-mistyped") as nobody,
+        pytest.raises(NotFound, match="names are exact"),
+    ):
         nobody.erase_tenant(confirm=nobody.tenant)
     with make() as memory:
         memory.remember("one")
@@ -133,7 +146,9 @@ def test_a_name_that_never_had_anything_is_refused_and_one_that_was_erased_is_no
 
 
 @pytest.mark.usefixtures("in_small_batches")
-def test_an_erasure_that_was_interrupted_goes_on(make: Make, database: Database, tenant: str) -> None:
+def test_an_erasure_that_was_interrupted_goes_on(
+    make: Make, database: Database, tenant: str
+) -> None:
     with make() as memory:
         say_much(memory)
         there = rows_of(database, tenant)
@@ -204,7 +219,9 @@ def test_what_others_write_meanwhile_goes_too_and_later_they_start_empty(
         for writer in writers:
             writer.start()
         before: list[str] = []
-        receipt = memory.erase_tenant(confirm=tenant, progress=lambda _: before.extend(said[len(before) :]))
+        receipt = memory.erase_tenant(
+            confirm=tenant, progress=lambda _: before.extend(said[len(before) :])
+        )
         over.set()
         for writer in writers:
             writer.join(60)
@@ -212,7 +229,9 @@ def test_what_others_write_meanwhile_goes_too_and_later_they_start_empty(
         assert len(before) > 0
         assert receipt.total > 60
         kept = {node.content for node in memory.list(limit=1000)}
-        assert kept.isdisjoint(before[:-3]), "but for the last ones, which may be said after the receipt"
+        assert kept.isdisjoint(before[:-3]), (
+            "but for the last ones, which may be said after the receipt"
+        )
         assert kept <= set(said)
         assert memory.verify_audit([receipt.digest]).ok
         # Each memory that is there is there as a whole.
@@ -238,7 +257,11 @@ def test_another_process_that_holds_the_tenant_open_starts_empty(
         group = other.of(session="team").group("crew")
         assert other.recall("before", mode="text")
         memory.erase_tenant(confirm=tenant)
-        assert (other.recall("before", mode="text").hits, other.list(), other.timeline()) == ((), [], [])
+        assert (other.recall("before", mode="text").hits, other.list(), other.timeline()) == (
+            (),
+            [],
+            [],
+        )
         with pytest.raises(NotFound):
             other.get("state")
         assert log.tail(10) == []

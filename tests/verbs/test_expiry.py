@@ -64,12 +64,20 @@ def everywhere(memory: Memory, word: str, id_or_key: str) -> dict[str, bool]:
         "get": got,
         "list": any(word in node.content for node in memory.list()),
         "timeline": any(word in each.content for each in memory.timeline()),
-        "timeline of the session": any(word in each.content for each in memory.timeline(session="talk")),
+        "timeline of the session": any(
+            word in each.content for each in memory.timeline(session="talk")
+        ),
         "log": any(word in each.content for each in memory.log("talk").tail()),
         "who_said": bool(memory.who_said(word)),
-        "by words": any(word in hit.content for hit in memory.recall(word, mode="text", hold=False)),
-        "by meaning": any(word in hit.content for hit in memory.recall(word, mode="vector", hold=False)),
-        "recall": any(word in hit.content for hit in memory.recall(f"what about the {word}", hold=False)),
+        "by words": any(
+            word in hit.content for hit in memory.recall(word, mode="text", hold=False)
+        ),
+        "by meaning": any(
+            word in hit.content for hit in memory.recall(word, mode="vector", hold=False)
+        ),
+        "recall": any(
+            word in hit.content for hit in memory.recall(f"what about the {word}", hold=False)
+        ),
         "working": any(word in item.content for item in memory.working.items),
         "context": word in memory.context().text,
     }
@@ -88,7 +96,10 @@ def test_it_is_there_until_the_moment_and_gone_from_then_on(
         assert set(everywhere(memory, "kingfisher", node.id).values()) == {True}
         clock.time = START + HOUR
         assert set(everywhere(memory, "kingfisher", node.id).values()) == {False}
-        assert [each.content for each in memory.timeline()] == ["We meet at the harbour.", "See you there."]
+        assert [each.content for each in memory.timeline()] == [
+            "We meet at the harbour.",
+            "See you there.",
+        ]
         assert any("kingfisher" in each.content for each in memory.timeline(forgotten=True))
 
 
@@ -145,7 +156,9 @@ def test_recall_counts_no_words_of_an_expired_neighbour_and_does_not_find_it_bes
         assert not any("kingfisher" in hit.content for hit in found)
 
 
-def test_working_memory_of_another_process_loses_it_too(open: Callable[..., Memory], clock: Clock) -> None:
+def test_working_memory_of_another_process_loses_it_too(
+    open: Callable[..., Memory], clock: Clock
+) -> None:
     with open(session="talk") as memory, open(session="talk", robot="other") as other:
         memory.remember("The password is kingfisher.", ttl=HOUR)
         other.recall("password", mode="text")
@@ -185,12 +198,15 @@ def test_a_sweep_erases_it_after_the_grace_and_keeps_the_numbers_of_the_session(
         assert [each.seq for each in memory.timeline()] == [1, 3, 4]
         with psycopg.connect(database_url) as connection:
             rows = connection.execute(
-                f"select to_jsonb(m)::text from {settings.schema_}.mentions m where tenant = %s", [tenant]
+                f"select to_jsonb(m)::text from {settings.schema_}.mentions m where tenant = %s",
+                [tenant],
             ).fetchall()
         assert not any("swordfish" in row[0] or "kingfisher" in row[0] for row in rows)
 
 
-def test_a_sweep_leaves_what_was_forgotten_by_hand_to_purge(open: Callable[..., Memory], clock: Clock) -> None:
+def test_a_sweep_leaves_what_was_forgotten_by_hand_to_purge(
+    open: Callable[..., Memory], clock: Clock
+) -> None:
     with open(settings=by_hand(expired_grace=timedelta(0))) as memory:
         node = memory.remember("Forgotten by hand.")
         memory.forget(node.id)
@@ -209,7 +225,9 @@ def test_purge_erases_what_expired_before_too(open: Callable[..., Memory], clock
 
 
 @pytest.mark.parametrize("swept", [False, True])
-def test_restore_brings_back_what_expired_for_good(open: Callable[..., Memory], clock: Clock, swept: bool) -> None:
+def test_restore_brings_back_what_expired_for_good(
+    open: Callable[..., Memory], clock: Clock, swept: bool
+) -> None:
     with open(session="talk") as memory:
         node = memory.remember("The password is kingfisher.", role="user", ttl=HOUR)
         clock.time = START + 2 * HOUR
@@ -283,17 +301,28 @@ def test_settings_that_make_no_sense_are_refused(given: dict[str, Any]) -> None:
         Settings(**given)
 
 
-def test_a_default_of_an_old_message_counts_from_when_it_was_said(open: Callable[..., Memory]) -> None:
+def test_a_default_of_an_old_message_counts_from_when_it_was_said(
+    open: Callable[..., Memory],
+) -> None:
     with open(settings=by_hand(expiry={"tool": HOUR})) as memory:
         memory.remember("Said last week.", role="tool", at=START - timedelta(days=7))
         assert memory.timeline() == []
         assert memory.recall("said last week", hold=False).hits == ()
 
 
-@pytest.mark.skipif("HTM_TEST_URL" in os.environ, reason="a schema of its own needs a login that may make roles")
-def test_what_is_another_users_is_swept_but_never_shown(make: Callable[..., Memory], clock: Clock, tenant: str) -> None:
-    walls = by_hand(user_walls=True, schema=f"htm_{uuid.uuid4().hex[:8]}", expired_grace=timedelta(0))
-    with make(clock=clock, settings=walls, user="ann") as ann, make(clock=clock, settings=walls, user="tom") as tom:
+@pytest.mark.skipif(
+    "HTM_TEST_URL" in os.environ, reason="a schema of its own needs a login that may make roles"
+)
+def test_what_is_another_users_is_swept_but_never_shown(
+    make: Callable[..., Memory], clock: Clock, tenant: str
+) -> None:
+    walls = by_hand(
+        user_walls=True, schema=f"htm_{uuid.uuid4().hex[:8]}", expired_grace=timedelta(0)
+    )
+    with (
+        make(clock=clock, settings=walls, user="ann") as ann,
+        make(clock=clock, settings=walls, user="tom") as tom,
+    ):
         ann.remember("Ann's password is swordfish.", ttl=HOUR)
         tom.remember("Tom's password is kingfisher.")
         clock.time = START + 2 * HOUR
@@ -302,7 +331,9 @@ def test_what_is_another_users_is_swept_but_never_shown(make: Callable[..., Memo
         assert [each.content for each in tom.timeline()] == ["Tom's password is kingfisher."]
 
 
-def test_a_file_and_a_fact_take_no_harm(open: Callable[..., Memory], clock: Clock, tmp_path: Path) -> None:
+def test_a_file_and_a_fact_take_no_harm(
+    open: Callable[..., Memory], clock: Clock, tmp_path: Path
+) -> None:
     (tmp_path / "notes.md").write_text("# House\n\nThe spare key is with Tom.\n", encoding="utf-8")
     with open(settings=by_hand(expiry={"short": HOUR})) as memory:
         memory.load(tmp_path / "notes.md", tags=["short"])

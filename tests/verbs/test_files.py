@@ -63,18 +63,24 @@ def test_a_folder_is_loaded_and_found(memory: Memory, docs: Path) -> None:
     assert len(memory.working) == 0
 
 
-def test_what_has_not_changed_is_not_read_again_unless_it_is_forced(memory: Memory, docs: Path) -> None:
+def test_what_has_not_changed_is_not_read_again_unless_it_is_forced(
+    memory: Memory, docs: Path
+) -> None:
     memory.load(docs)
     before = memory.stats().mentions
     assert {each.status for each in memory.load(docs)} == {"known"}
-    assert {(each.status, each.added, each.removed) for each in memory.load(docs, force=True)} == {("loaded", 0, 0)}
+    assert {(each.status, each.added, each.removed) for each in memory.load(docs, force=True)} == {
+        ("loaded", 0, 0)
+    }
     assert memory.stats().mentions == before
     assert {each.status for each in memory.load(docs, tags=["manual"])} == {"loaded"}
     assert all("manual" in node.tags for node in memory.list())
 
 
 def test_a_changed_file_says_what_it_says_now(memory: Memory, tmp_path: Path) -> None:
-    file = write(tmp_path, "house.md", section("Boiler", "hums") + "\n\n" + section("Roof", "leaks"))
+    file = write(
+        tmp_path, "house.md", section("Boiler", "hums") + "\n\n" + section("Roof", "leaks")
+    )
     memory.load(file)
     kept = next(node for node in memory.list() if "hums" in node.content)
     write(tmp_path, "house.md", section("Boiler", "hums") + "\n\n" + section("Roof", "is mended"))
@@ -88,7 +94,10 @@ def test_a_changed_file_says_what_it_says_now(memory: Memory, tmp_path: Path) ->
 
 
 def test_a_chunk_that_two_files_share_goes_with_the_last(memory: Memory, tmp_path: Path) -> None:
-    one, two = write(tmp_path, "one.md", "Shared words."), write(tmp_path, "two.md", "Shared words.")
+    one, two = (
+        write(tmp_path, "one.md", "Shared words."),
+        write(tmp_path, "two.md", "Shared words."),
+    )
     memory.load(tmp_path)
     assert memory.stats().nodes == 1
     memory.unload(one)
@@ -120,7 +129,9 @@ def test_a_file_that_left_the_disk_is_unloaded_with_its_folder(memory: Memory, d
     )
 
 
-def test_unloading_a_folder_takes_what_is_below_it_and_nothing_beside_it(memory: Memory, tmp_path: Path) -> None:
+def test_unloading_a_folder_takes_what_is_below_it_and_nothing_beside_it(
+    memory: Memory, tmp_path: Path
+) -> None:
     write(tmp_path, "a/one.md", "One.")
     write(tmp_path, "ab/two.md", "Two.")
     memory.load(tmp_path)
@@ -141,7 +152,10 @@ def test_unloading_a_folder_takes_what_is_below_it_and_nothing_beside_it(memory:
         ('---\ntags: ["a\\0b"]\n---\nx', "NUL"),
         ('---\nx: "a\\0b"\n---\n', "NUL"),
         ("---\na: &a [*a]\n---\nx", "10,000 values"),
-        ("---\na: &a " + str(["x"] * 200) + "\nb: [" + ", ".join(["*a"] * 200) + "]\n---\nx", "10,000 values"),
+        (
+            "---\na: &a " + str(["x"] * 200) + "\nb: [" + ", ".join(["*a"] * 200) + "]\n---\nx",
+            "10,000 values",
+        ),
         ("---\na: " + "[" * 3000 + "]" * 3000 + "\n---\nx", "64 levels"),
     ],
 )
@@ -167,7 +181,9 @@ def test_an_empty_file_is_loaded_and_says_nothing(memory: Memory, tmp_path: Path
     assert [(each.size, each.chunks) for each in memory.files()] == [(0, 0)]
 
 
-def test_a_chunk_that_was_forgotten_stays_so_while_its_file_has_it(memory: Memory, tmp_path: Path) -> None:
+def test_a_chunk_that_was_forgotten_stays_so_while_its_file_has_it(
+    memory: Memory, tmp_path: Path
+) -> None:
     file = write(tmp_path, "a.md", section("One", "first") + "\n\n" + section("Two", "second"))
     memory.load(file)
     unwanted = next(node for node in memory.list() if "first" in node.content)
@@ -190,7 +206,9 @@ def test_users_load_files_of_their_own(make: Make, tmp_path: Path) -> None:
         assert [each.status for each in ann.load(file)] == ["loaded"]
 
 
-def test_processes_that_load_the_same_folder_at_once_say_everything_once(make: Make, tmp_path: Path) -> None:
+def test_processes_that_load_the_same_folder_at_once_say_everything_once(
+    make: Make, tmp_path: Path
+) -> None:
     for number in range(8):
         write(tmp_path, f"{number}.md", f"Words of file {number}.")
     with make() as memory, ThreadPoolExecutor(4) as threads:
@@ -206,7 +224,9 @@ def test_a_very_long_path_is_a_name_as_well(memory: Memory, tmp_path: Path) -> N
     assert memory.unload(file) == 1
 
 
-def test_paths_and_patterns_that_cannot_be_meant_are_refused(memory: Memory, tmp_path: Path) -> None:
+def test_paths_and_patterns_that_cannot_be_meant_are_refused(
+    memory: Memory, tmp_path: Path
+) -> None:
     with pytest.raises(NotFound, match="not there"):
         memory.load(tmp_path / "nowhere")
     with pytest.raises(InvalidInput, match="pattern"):
@@ -248,7 +268,9 @@ def test_the_folder_one_stands_in_is_a_folder_like_others(
         (tmp_path / name).as_posix() for name in ("a.md", "b.md", "deep/c.md")
     ]
     (tmp_path / "b.md").unlink()
-    assert [Path(each.path).name for each in memory.load(".") if each.status == "unloaded"] == ["b.md"]
+    assert [Path(each.path).name for each in memory.load(".") if each.status == "unloaded"] == [
+        "b.md"
+    ]
     assert memory.unload(".") == 2
     assert memory.files() == []
 
@@ -277,7 +299,8 @@ def test_a_folder_above_has_nothing_of_the_one_above_that(
 
 
 @pytest.mark.parametrize(
-    ("pattern", "gone"), [("docs/**/*.md", True), ("**/*.md", True), ("*.md", False), ("docs/*.md", False)]
+    ("pattern", "gone"),
+    [("docs/**/*.md", True), ("**/*.md", True), ("*.md", False), ("docs/*.md", False)],
 )
 def test_a_pattern_takes_back_what_it_would_have_found(
     memory: Memory, tmp_path: Path, pattern: str, gone: bool
@@ -288,7 +311,9 @@ def test_a_pattern_takes_back_what_it_would_have_found(
     assert [each.status for each in memory.load(tmp_path, pattern=pattern)] == ["unloaded"] * gone
 
 
-def test_a_file_whose_session_was_erased_can_be_loaded_again(memory: Memory, tmp_path: Path) -> None:
+def test_a_file_whose_session_was_erased_can_be_loaded_again(
+    memory: Memory, tmp_path: Path
+) -> None:
     file = write(tmp_path, "a.md", "The roof leaks.")
     memory.load(file)
     memory.erase(session=memory.timeline()[0].session, confirm="confirmed")
@@ -297,7 +322,9 @@ def test_a_file_whose_session_was_erased_can_be_loaded_again(memory: Memory, tmp
     assert contents(memory) == {"The roof leaks."}
 
 
-def test_what_was_said_in_a_session_of_that_name_is_not_the_files(memory: Memory, tmp_path: Path) -> None:
+def test_what_was_said_in_a_session_of_that_name_is_not_the_files(
+    memory: Memory, tmp_path: Path
+) -> None:
     file = write(tmp_path, "a.md", "The roof leaks.")
     memory.remember("Mine.", session=f"file:{file.as_posix()}", id="m1")
     memory.load(file)

@@ -98,7 +98,11 @@ def test_purge_erases_what_was_forgotten_longer_ago_and_keeps_the_sequence(make:
         with pytest.raises(NotFound):
             memory.restore(old.id)
         memory.remember("four", session="s")
-        assert [(m.seq, m.content) for m in memory.timeline(session="s")] == [(1, "one"), (3, "three"), (4, "four")]
+        assert [(m.seq, m.content) for m in memory.timeline(session="s")] == [
+            (1, "one"),
+            (3, "three"),
+            (4, "four"),
+        ]
         assert memory.stats().passages == 3
 
 
@@ -134,7 +138,9 @@ def test_a_lost_race_is_a_value_with_what_the_key_holds_now(memory: Memory) -> N
     assert len(memory.history("k")) == 2
 
 
-def test_a_revision_can_forget_the_value_before_it_and_restore_brings_that_back(memory: Memory) -> None:
+def test_a_revision_can_forget_the_value_before_it_and_restore_brings_that_back(
+    memory: Memory,
+) -> None:
     first = memory.remember("I live in Oslo", key="home", session="s", role="user")
     assert isinstance(memory.revise("home", "I live in Rome", if_version=7, forget=True), Conflict)
     assert [node.id for node in memory.history("home")] == [first.id]
@@ -198,14 +204,19 @@ def test_words_that_were_also_said_without_the_key_leave_recall_with_its_value_a
     assert [hit.content for hit in memory.recall("eat meat chicken")] == ["I eat chicken"]
     assert [item.content for item in memory.working.items] == ["I eat chicken"]
     assert [said.content for said in memory.timeline(session="chat")] == ["I don't eat meat"] * 2
-    assert [node.content for node in memory.history("diet")] == ["I don't eat meat", "I eat chicken"]
+    assert [node.content for node in memory.history("diet")] == [
+        "I don't eat meat",
+        "I eat chicken",
+    ]
     memory.revise("diet", "I don't eat meat", source="assistant")
     [hit] = memory.recall("eat meat chicken")
     assert hit.content == "I don't eat meat"
     assert {said.source for said in hit.mentions} == {"user", "assistant"}
 
 
-def test_words_that_are_said_again_after_their_key_has_another_value_are_recalled(memory: Memory) -> None:
+def test_words_that_are_said_again_after_their_key_has_another_value_are_recalled(
+    memory: Memory,
+) -> None:
     memory.remember("tea")
     memory.remember("tea", key="drink")
     memory.revise("drink", "coffee")
@@ -240,7 +251,11 @@ def test_a_key_can_return_to_an_old_value(memory: Memory) -> None:
     memory.remember("on", key="light")
     memory.revise("light", "off")
     memory.revise("light", "on")
-    assert [(n.version, n.content) for n in memory.history("light")] == [(1, "on"), (2, "off"), (3, "on")]
+    assert [(n.version, n.content) for n in memory.history("light")] == [
+        (1, "on"),
+        (2, "off"),
+        (3, "on"),
+    ]
     assert [h.content for h in memory.recall("on off")] == ["on"]
 
 

@@ -20,7 +20,9 @@ def tokens(text: str) -> int:
     return sum(map(int, re.findall(r"#(\d+)", text))) or 1
 
 
-@examples(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(
+    max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(
     sizes=st.lists(st.integers(1, 60), min_size=4, max_size=9),
     importance=st.integers(0, 10),
@@ -36,7 +38,12 @@ def test_no_hit_evicts_a_better_hit_of_the_same_recall(
             text = f"fact {number} of the {'harbour ' * (10 - number)} #{size}"
             writer.remember(text, importance=importance)
     with make("reader", tenant=tenant, tokenizer=tokens, budget=budget, policy=policy) as memory:
-        hits = [hit.content for hit in memory.recall("harbour", mode="text", limit=len(sizes), signals={"context": 0})]
+        hits = [
+            hit.content
+            for hit in memory.recall(
+                "harbour", mode="text", limit=len(sizes), signals={"context": 0}
+            )
+        ]
         held = {item.content for item in memory.working.items}
         assert hits[0] in held, "the best hit fits the budget, so it is held"
         assert held == set(hits[: len(held)]), "equally important hits are held by rank"
@@ -51,7 +58,9 @@ def by_length(item: Item, now: float) -> float:
     return len(item.content)
 
 
-@examples(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(
+    max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(
     facts=st.lists(st.tuples(st.integers(1, 60), st.integers(0, 10)), min_size=3, max_size=9),
     held_before=st.lists(st.integers(0, 8), max_size=9),
@@ -75,30 +84,44 @@ def test_rank_decides_which_hits_are_held_whichever_were_held_before(
             text = f"fact{number} of the {'harbour ' * (10 - number)} #{size}"
             writer.remember(text, importance=importance)
     embed = "now" if group else "queue"
-    with make("reader", tenant=tenant, tokenizer=tokens, budget=budget, policy=policy, embed=embed) as memory:
-        for number, (size, importance, is_first) in enumerate(sorted(others, key=lambda other: not other[2])):
+    with make(
+        "reader", tenant=tenant, tokenizer=tokens, budget=budget, policy=policy, embed=embed
+    ) as memory:
+        for number, (size, importance, is_first) in enumerate(
+            sorted(others, key=lambda other: not other[2])
+        ):
             if not is_first:
                 for fact in held_before:
                     memory.recall(f"fact{fact}", mode="text", limit=1, signals={"context": 0})
             memory.remember(f"note {number} of the office #{size}", importance=importance)
         before = {item.id: item.content for item in memory.working.items}
-        hits = [hit.content for hit in memory.recall("harbour", mode="text", limit=9, signals={"context": 0})]
+        hits = [
+            hit.content
+            for hit in memory.recall("harbour", mode="text", limit=9, signals={"context": 0})
+        ]
         assert len(hits) == len(facts)
         after = [item.content for item in memory.working.items]
         held = [content for content in hits if content in after]
         assert held, "the best hit fits the budget"
-        assert held == hits[: len(held)], f"a worse hit is held in place of a better one; before: {before}"
+        assert held == hits[: len(held)], (
+            f"a worse hit is held in place of a better one; before: {before}"
+        )
         assert memory.working.tokens <= budget
-        recent = [item.content for item in memory.context(order="recent", budget=budget + len(after)).items]
+        recent = [
+            item.content
+            for item in memory.context(order="recent", budget=budget + len(after)).items
+        ]
         assert recent[: len(held)] == held, "the hits are the most recent, by rank"
         room = sum(map(tokens, held[:-1])) + len(held)
-        assert [item.content for item in memory.context(order="recent", budget=room).items][: len(held) - 1] == held[
-            :-1
-        ]
+        assert [item.content for item in memory.context(order="recent", budget=room).items][
+            : len(held) - 1
+        ] == held[:-1]
 
 
 @pytest.mark.parametrize("answer", [AttributeError("no attribute 'node'"), None, float("nan")])
-def test_a_policy_that_fails_loses_no_memory(make: Make, answer: Any, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_policy_that_fails_loses_no_memory(
+    make: Make, answer: Any, caplog: pytest.LogCaptureFixture
+) -> None:
     def broken(item: Any, now: float) -> Any:
         if isinstance(answer, Exception):
             raise answer
@@ -107,7 +130,9 @@ def test_a_policy_that_fails_loses_no_memory(make: Make, answer: Any, caplog: py
     with make(tokenizer=tokens, budget=30, policy=broken) as memory:
         for number in range(4):
             memory.remember(f"Fact number {number} about the harbour #20")
-        memory.remember_many([{"content": f"Line {number} of the harbour #20"} for number in range(3)])
+        memory.remember_many(
+            [{"content": f"Line {number} of the harbour #20"} for number in range(3)]
+        )
         assert memory.stats().nodes == 7
         assert len(memory.recall("harbour", mode="text", limit=10)) == 7
         assert memory.working.tokens <= 30

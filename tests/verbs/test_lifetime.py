@@ -126,7 +126,9 @@ LOCKS: dict[str, Callable[[Memory], Any]] = {
 
 
 @pytest.mark.parametrize("name", LOCKS)
-def test_a_fork_while_another_thread_holds_a_lock_leaves_the_child_free(make: Make, name: str) -> None:
+def test_a_fork_while_another_thread_holds_a_lock_leaves_the_child_free(
+    make: Make, name: str
+) -> None:
     memory = make(budget=100)
     memory.remember("words of the parent")
     memory.recall("parent", mode="text")

@@ -17,7 +17,10 @@ def talk(n: int) -> list[dict[str, object]]:
 def test_messages_come_back_in_order_with_empty_ones_and_their_bytes(memory: Memory) -> None:
     log = memory.log("s")
     said = log.append(
-        [{"content": "call it", "role": "user"}, {"content": "", "role": "assistant", "payload": b"\x00{}"}]
+        [
+            {"content": "call it", "role": "user"},
+            {"content": "", "role": "assistant", "payload": b"\x00{}"},
+        ]
     )
     assert [(m.content, m.payload, m.node_id is None) for m in said] == [
         ("call it", None, False),
@@ -83,7 +86,9 @@ def test_clearing_a_log_keeps_long_term_memory(memory: Memory) -> None:
     assert [m.content for m in log.tail()] == ["new"]
 
 
-def test_replacing_a_log_keeps_what_stays_and_drops_the_rest_from_the_record_only(memory: Memory) -> None:
+def test_replacing_a_log_keeps_what_stays_and_drops_the_rest_from_the_record_only(
+    memory: Memory,
+) -> None:
     log = memory.log("s")
     log.append(talk(4))
     log.replace([talk(4)[2], {"content": "fresh", "role": "assistant"}, talk(4)[0]])
@@ -150,15 +155,26 @@ def test_removed_messages_leave_the_log_and_stay_in_long_term_memory(memory: Mem
 
 def test_an_edit_can_forget_what_it_replaces_in_the_same_transaction(memory: Memory) -> None:
     log = memory.log("s")
-    log.append([{"content": "The code is 1234.", "role": "user"}, {"content": "Noted.", "role": "assistant"}])
+    log.append(
+        [
+            {"content": "The code is 1234.", "role": "user"},
+            {"content": "Noted.", "role": "assistant"},
+        ]
+    )
     log.replace(
-        [{"content": "The code is 9876.", "role": "user"}, {"content": "Noted.", "role": "assistant"}], forget=True
+        [
+            {"content": "The code is 9876.", "role": "user"},
+            {"content": "Noted.", "role": "assistant"},
+        ],
+        forget=True,
     )
     assert [m.content for m in log.tail()] == ["The code is 9876.", "Noted."]
     assert "The code is 1234." not in [hit.content for hit in memory.recall("what is the code?")]
     assert memory.who_said("1234") == []
     assert "1234" not in memory.context().text
-    assert [m.content for m in memory.timeline(session="s", forgotten=True)].count("The code is 1234.") == 1
+    assert [m.content for m in memory.timeline(session="s", forgotten=True)].count(
+        "The code is 1234."
+    ) == 1
     old = next(m for m in memory.timeline(session="s", forgotten=True) if "1234" in m.content)
     memory.restore(str(old.node_id))
     assert memory.who_said("1234") == [old]
@@ -167,13 +183,17 @@ def test_an_edit_can_forget_what_it_replaces_in_the_same_transaction(memory: Mem
 def test_words_that_an_edit_forgets_stay_where_they_were_said_elsewhere(memory: Memory) -> None:
     memory.log("other").append([{"content": "yes, the blue one", "role": "user"}])
     log = memory.log("s")
-    log.append([{"content": "yes, the blue one", "role": "user"}, {"content": "ok", "role": "assistant"}])
+    log.append(
+        [{"content": "yes, the blue one", "role": "user"}, {"content": "ok", "role": "assistant"}]
+    )
     log.replace([{"content": "no, the red one", "role": "user"}], forget=True)
     assert [m.session for m in memory.who_said("blue one")] == ["other"]
     assert memory.timeline(session="s", forgotten=False)[-1].content == "no, the red one"
 
 
-def test_a_message_can_be_removed_and_forgotten_at_once_and_only_ones_own(memory: Memory, make: Make) -> None:
+def test_a_message_can_be_removed_and_forgotten_at_once_and_only_ones_own(
+    memory: Memory, make: Make
+) -> None:
     log = memory.log("s")
     said = log.append(talk(3))
     assert make("robot", user="bob").log("s").remove(said, forget=True) == []
@@ -236,10 +256,16 @@ def test_an_edit_that_forgot_is_undone_by_the_same_messages_with_their_ids(memor
     assert log.tail() == []
 
 
-@pytest.mark.parametrize("given", [{"content": "call it", "role": "user"}, "call it"], ids=["one mapping", "one text"])
-def test_one_message_where_a_list_is_meant_is_refused_with_what_to_write(memory: Memory, given: object) -> None:
+@pytest.mark.parametrize(
+    "given", [{"content": "call it", "role": "user"}, "call it"], ids=["one mapping", "one text"]
+)
+def test_one_message_where_a_list_is_meant_is_refused_with_what_to_write(
+    memory: Memory, given: object
+) -> None:
     for write in (memory.log("s").append, memory.log("s").replace, memory.remember_many):
-        with pytest.raises(InvalidInput, match=r"expected a list of (messages|drafts), got one .*\[\{'content'"):
+        with pytest.raises(
+            InvalidInput, match=r"expected a list of (messages|drafts), got one .*\[\{'content'"
+        ):
             write(given)  # type: ignore[operator]
     with pytest.raises(InvalidInput, match=r"got the text 'call it'; write \{'content'"):
         memory.log("s").append(["call it"])  # type: ignore[list-item]

@@ -100,13 +100,24 @@ def test_metadata_are_compared_in_both_forms_and_kept_as_they_are(make: Make, st
         memory.remember("The boat is blue.", metadata=metadata)
         memory.remember("The dog is red.", metadata={"city": "Oslo", "deep": {}, "list": []})
         documents = memory.collection("boats")
-        documents.put([{"id": "one", "content": "boat", "metadata": metadata}, {"id": "two", "content": "dog"}])
+        documents.put(
+            [
+                {"id": "one", "content": "boat", "metadata": metadata},
+                {"id": "two", "content": "dog"},
+            ]
+        )
         for where in FILTERS:
             for asked in (COMPOSED, APART):
-                assert [each.content for each in memory.list(where=put(where, asked))] == ["The boat is blue."], where
-                assert [each.item.id for each in documents.query(where=put(where, asked))] == ["one"], where
+                assert [each.content for each in memory.list(where=put(where, asked))] == [
+                    "The boat is blue."
+                ], where
+                assert [each.item.id for each in documents.query(where=put(where, asked))] == [
+                    "one"
+                ], where
         assert memory.timeline()[0].metadata == metadata
-        assert [each.content for each in memory.list(where={"city": {"$ne": APART}})] == ["The dog is red."]
+        assert [each.content for each in memory.list(where={"city": {"$ne": APART}})] == [
+            "The dog is red."
+        ]
 
 
 def test_a_name_is_as_long_as_it_is_in_its_normal_form(make: Make) -> None:

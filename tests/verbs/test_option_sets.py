@@ -16,7 +16,14 @@ from htm_core.recall.recall import prepare
 from htm_langchain.option_sets import ConversationOptions, RecallToolOptions, RunOptions
 from htm_llamaindex.prompt_options import PromptFields, PromptOptions
 
-SETS = [RecallOptions, ModelOptions, StoreOptions, ConversationOptions, RecallToolOptions, PromptOptions]
+SETS = [
+    RecallOptions,
+    ModelOptions,
+    StoreOptions,
+    ConversationOptions,
+    RecallToolOptions,
+    PromptOptions,
+]
 
 
 class Size(TypedDict, total=False):
@@ -49,9 +56,14 @@ def test_a_function_gets_all_options_and_shows_each() -> None:
 
 
 def test_an_unknown_option_is_refused_with_the_near_one() -> None:
-    with pytest.raises(TypeError, match=r"build\(\) got an unexpected keyword argument 'widht'. Did you mean 'wide'\?"):
+    with pytest.raises(
+        TypeError,
+        match=r"build\(\) got an unexpected keyword argument 'widht'. Did you mean 'wide'\?",
+    ):
         build("box", widht=3)  # type: ignore[call-arg]
-    with pytest.raises(TypeError, match=r"Memory.recall\(\) got an unexpected keyword argument 'zzz'$"):
+    with pytest.raises(
+        TypeError, match=r"Memory.recall\(\) got an unexpected keyword argument 'zzz'$"
+    ):
         Memory("atlas").recall("a question", zzz=3)  # type: ignore[call-arg]
 
 
@@ -59,15 +71,30 @@ def test_an_unknown_option_is_refused_with_the_near_one() -> None:
 def test_every_option_of_a_set_is_described(options: type[Any]) -> None:
     text = described(options)
     assert [
-        name for name in options.__annotations__ if not re.search(rf"(`{name}`|^{name}):|`{name}`,", text, re.M)
+        name
+        for name in options.__annotations__
+        if not re.search(rf"(`{name}`|^{name}):|`{name}`,", text, re.M)
     ] == []
 
 
 def test_a_part_of_the_options_is_those_of_its_set() -> None:
-    asked: Any = {"user": "ann", "session": None, "tenant": None, "trust_context": False, "min_score": 0.5}
-    assert part(RunOptions, asked) == {"user": "ann", "session": None, "tenant": None, "trust_context": False}
+    asked: Any = {
+        "user": "ann",
+        "session": None,
+        "tenant": None,
+        "trust_context": False,
+        "min_score": 0.5,
+    }
+    assert part(RunOptions, asked) == {
+        "user": "ann",
+        "session": None,
+        "tenant": None,
+        "trust_context": False,
+    }
 
 
 def test_what_takes_the_options_has_no_others() -> None:
-    assert set(inspect.signature(prepare).parameters) - {"engine", "query"} == set(RecallOptions.__annotations__)
+    assert set(inspect.signature(prepare).parameters) - {"engine", "query"} == set(
+        RecallOptions.__annotations__
+    )
     assert set(PromptOptions.__annotations__) <= set(PromptFields.model_fields)

@@ -16,7 +16,9 @@ from tests.stand_ins import HashEmbedder
 
 BUDGET = 60
 EMBEDDER = HashEmbedder(name="properties")
-TEXTS = st.text(min_size=1, max_size=80).filter(lambda t: has_words(t) and "\x00" not in t) | st.sampled_from(
+TEXTS = st.text(min_size=1, max_size=80).filter(
+    lambda t: has_words(t) and "\x00" not in t
+) | st.sampled_from(
     [
         "the who",
         "?!",
@@ -89,7 +91,11 @@ class Verbs(RuleBasedStateMachine):
             self.known[id] = self.memory.restore(id).content
             del self.forgotten[id]
 
-    @rule(pick=st.randoms(), mode=st.sampled_from(["text", "hybrid"]), scope=st.sampled_from([None, "tenant"]))
+    @rule(
+        pick=st.randoms(),
+        mode=st.sampled_from(["text", "hybrid"]),
+        scope=st.sampled_from([None, "tenant"]),
+    )
     def recall_by_own_words(self, pick, mode: str, scope: str | None) -> None:  # type: ignore[no-untyped-def]
         if self.known:
             id = pick.choice(sorted(self.known))
@@ -129,6 +135,9 @@ def test_any_sequence_of_verbs_keeps_its_promises(url: str | None) -> None:
     run_state_machine_as_test(  # type: ignore[no-untyped-call]
         Verbs,
         settings=settings(
-            max_examples=20, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
+            max_examples=20,
+            stateful_step_count=25,
+            deadline=None,
+            suppress_health_check=list(HealthCheck),
         ),
     )

@@ -22,7 +22,12 @@ def said(memory: Memory) -> str:
 
 
 def tool_message(text: str) -> dict[str, object]:
-    return {"content": text, "role": "tool", "payload": json.dumps({"data": text}).encode(), "id": f"t{hash(text)}"}
+    return {
+        "content": text,
+        "role": "tool",
+        "payload": json.dumps({"data": text}).encode(),
+        "id": f"t{hash(text)}",
+    }
 
 
 def test_a_reply_of_recall_is_hidden_with_what_it_shows_and_comes_back_with_it(make: Make) -> None:
@@ -47,7 +52,12 @@ def test_a_reply_without_ids_and_a_call_are_known_by_the_words(make: Make) -> No
         memory.log("c3").append(
             [
                 tool_message(f"Found: {text} And more."),
-                {"content": "", "role": "assistant", "payload": json.dumps(call).encode(), "id": "a1"},
+                {
+                    "content": "",
+                    "role": "assistant",
+                    "payload": json.dumps(call).encode(),
+                    "id": "a1",
+                },
                 {"content": f"You said: {text}", "role": "assistant", "id": "a2"},
                 {"content": "Is there more?", "role": "assistant", "id": "a3"},
             ]
@@ -71,8 +81,12 @@ def test_what_is_written_after_the_forgetting_is_hidden_as_well(make: Make) -> N
 def test_a_reply_that_shows_two_comes_back_when_neither_is_forgotten(make: Make) -> None:
     with make(user="carla") as memory:
         one = memory.remember(NUMBER, session="c1", role="user")
-        two = memory.remember("My second phone number is zqxwald eighty.", session="c1", role="user")
-        memory.log("c3").append([tool_message(f"- [{one.id}] {NUMBER}\n- [{two.id}] My second … zqxwald")])
+        two = memory.remember(
+            "My second phone number is zqxwald eighty.", session="c1", role="user"
+        )
+        memory.log("c3").append(
+            [tool_message(f"- [{one.id}] {NUMBER}\n- [{two.id}] My second … zqxwald")]
+        )
         memory.forget(one.id)
         memory.forget(two.id)
         memory.restore(one.id)
@@ -82,7 +96,8 @@ def test_a_reply_that_shows_two_comes_back_when_neither_is_forgotten(make: Make)
 
 
 @pytest.mark.parametrize(
-    "text", ["我的电话号码是六一七七八八九九", "電話番号は六一七七八八九九です", "เบอร์โทรของฉันคือหกหนึ่ง"]
+    "text",
+    ["我的电话号码是六一七七八八九九", "電話番号は六一七七八八九九です", "เบอร์โทรของฉันคือหกหนึ่ง"],
 )
 def test_a_text_without_spaces_is_known_by_its_words_too(make: Make, text: str) -> None:
     with make(user="carla") as memory:
@@ -95,15 +110,21 @@ def test_a_text_without_spaces_is_known_by_its_words_too(make: Make, text: str) 
 def test_one_long_word_stands_nowhere_by_chance(make: Make) -> None:
     with make(user="carla") as memory:
         node = memory.remember("zqxvorb" * 100, session="c1", role="user")
-        memory.log("c3").append([{"content": f"You said: {'zqxvorb' * 100}", "role": "assistant", "id": "a1"}])
+        memory.log("c3").append(
+            [{"content": f"You said: {'zqxvorb' * 100}", "role": "assistant", "id": "a1"}]
+        )
         memory.forget(node.id)
         assert "zqxvorb" not in said(memory)
 
 
-def test_who_repeats_the_value_of_a_key_that_is_erased_has_said_nothing(make: Make, database_url: str) -> None:
+def test_who_repeats_the_value_of_a_key_that_is_erased_has_said_nothing(
+    make: Make, database_url: str
+) -> None:
     with make(user="carla") as memory:
         memory.revise("phone", NUMBER)
-        memory.log("c3").append([{"content": f"Noted. {NUMBER} Anything else?", "role": "assistant"}])
+        memory.log("c3").append(
+            [{"content": f"Noted. {NUMBER} Anything else?", "role": "assistant"}]
+        )
         memory.erase(key="phone", confirm="confirmed")
         assert found_in(database_url, "zqxvorb", tenant=memory.tenant) == []
 

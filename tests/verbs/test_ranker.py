@@ -43,7 +43,9 @@ def test_what_the_ranker_adds_is_a_part_of_the_score_and_the_score_stays_in_its_
                 assert sum(hit.signals.values()) == pytest.approx(hit.score)
 
 
-def test_the_weight_of_the_ranker_scales_what_it_adds_and_nothing_switches_it_off(make: Make) -> None:
+def test_the_weight_of_the_ranker_scales_what_it_adds_and_nothing_switches_it_off(
+    make: Make,
+) -> None:
     """Up to a score of 0.9; towards 1 it adds less."""
     added, scores = {}, {}
     for weight in (0.0, 0.5, 1.0):
@@ -54,7 +56,9 @@ def test_the_weight_of_the_ranker_scales_what_it_adds_and_nothing_switches_it_of
             added[weight] = {hit.content: hit.signals["ranker"] for hit in hits}
             scores[weight] = {hit.content: hit.score for hit in hits}
     assert set(added[0.0].values()) == {0.0}
-    inside = [text for text, score in scores[1.0].items() if score < ADDED_IN_FULL_TO and added[0.5][text]]
+    inside = [
+        text for text, score in scores[1.0].items() if score < ADDED_IN_FULL_TO and added[0.5][text]
+    ]
     assert inside
     for text in inside:
         assert added[1.0][text] == pytest.approx(2 * added[0.5][text], abs=1e-6)

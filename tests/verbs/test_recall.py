@@ -53,7 +53,10 @@ def test_any_word_of_a_question_is_enough(memory: Memory) -> None:
 def test_rare_words_count_more_than_common_ones(memory: Memory) -> None:
     memory.remember_many([{"content": f"the meeting about budget number {n}"} for n in range(30)])
     memory.remember("the meeting about penguins")
-    assert memory.recall("meeting about penguins", mode="text")[0].content == "the meeting about penguins"
+    assert (
+        memory.recall("meeting about penguins", mode="text")[0].content
+        == "the meeting about penguins"
+    )
 
 
 def test_scores_are_between_nought_and_one_and_compare_between_questions(memory: Memory) -> None:
@@ -76,7 +79,9 @@ def test_words_are_found_before_the_vector_is_there(make: Make, embedder: HashEm
         assert memory.stats().pending_jobs == 1
 
 
-def test_vectors_arrive_by_themselves_when_the_model_is_back(make: Make, embedder: HashEmbedder) -> None:
+def test_vectors_arrive_by_themselves_when_the_model_is_back(
+    make: Make, embedder: HashEmbedder
+) -> None:
     embedder.down = True
     with make() as memory:
         memory.remember("Nothing is lost.")
@@ -103,7 +108,9 @@ def test_an_invalid_answer_of_the_model_costs_a_vector_and_never_a_memory(
         assert memory.recall("second", mode="vector")[0].content == "second"
 
 
-def test_mode_vector_without_a_model_is_an_error_that_says_so(make: Make, embedder: HashEmbedder) -> None:
+def test_mode_vector_without_a_model_is_an_error_that_says_so(
+    make: Make, embedder: HashEmbedder
+) -> None:
     with make() as memory:
         memory.remember("x")
         embedder.down = True
@@ -140,29 +147,48 @@ class SlowAndCounting(HashEmbedder):
         return super().embed_documents(texts)
 
 
-def test_recalls_at_once_embed_what_was_just_said_once_and_all_find_it_by_meaning(make: Make) -> None:
+def test_recalls_at_once_embed_what_was_just_said_once_and_all_find_it_by_meaning(
+    make: Make,
+) -> None:
     counting = SlowAndCounting(f"slow-{uuid.uuid4().hex[:8]}")
-    with make(embedder=counting, settings=Settings(worker="off")) as memory, ThreadPoolExecutor(6) as pool:
+    with (
+        make(embedder=counting, settings=Settings(worker="off")) as memory,
+        ThreadPoolExecutor(6) as pool,
+    ):
         said = [f"The {thing} is in the cellar." for thing in ("violin", "boiler", "lamp")]
         for text in said:
             memory.remember(text)
-        answers = list(pool.map(lambda n: memory.recall(f"where is it, {n}?", mode="vector", hold=False), range(6)))
+        answers = list(
+            pool.map(
+                lambda n: memory.recall(f"where is it, {n}?", mode="vector", hold=False), range(6)
+            )
+        )
     assert sorted(counting.given) == sorted(said)
     assert all({hit.content for hit in answer} == set(said) for answer in answers)
 
 
-def test_a_recall_whose_turn_it_was_to_embed_and_that_failed_keeps_no_other_waiting(make: Make) -> None:
+def test_a_recall_whose_turn_it_was_to_embed_and_that_failed_keeps_no_other_waiting(
+    make: Make,
+) -> None:
     embedder = SlowAndCounting(f"slow-{uuid.uuid4().hex[:8]}")
-    with make(embedder=embedder, settings=Settings(worker="off")) as memory, ThreadPoolExecutor(4) as pool:
+    with (
+        make(embedder=embedder, settings=Settings(worker="off")) as memory,
+        ThreadPoolExecutor(4) as pool,
+    ):
         memory.remember("The spare key is under the flower pot.")
         embedder.stores = False
         began = time.monotonic()
         answers = list(pool.map(lambda n: memory.recall(f"spare key {n}", hold=False), range(4)))
         assert time.monotonic() - began < 10
-        assert all(answer[0].content == "The spare key is under the flower pot." for answer in answers)
+        assert all(
+            answer[0].content == "The spare key is under the flower pot." for answer in answers
+        )
         embedder.stores = True
         assert memory.flush(timeout=60)
-        assert memory.recall("spare key", mode="vector")[0].content == "The spare key is under the flower pot."
+        assert (
+            memory.recall("spare key", mode="vector")[0].content
+            == "The spare key is under the flower pot."
+        )
 
 
 def test_embed_now_has_the_vector_before_the_verb_returns(make: Make) -> None:
@@ -181,14 +207,18 @@ def test_embed_now_with_a_dead_model_still_remembers(make: Make, embedder: HashE
 
 
 @pytest.mark.parametrize("text", ["\x1f\x1b", "\x1b\x1f", "\t?!\n", "\u00a0\u2014\u2003"])
-def test_signs_between_white_space_of_any_kind_are_found_by_themselves(memory: Memory, text: str) -> None:
+def test_signs_between_white_space_of_any_kind_are_found_by_themselves(
+    memory: Memory, text: str
+) -> None:
     memory.remember(text)
     assert memory.recall(text, mode="text")[0].content == text
 
 
 def test_long_texts_are_found_by_any_of_their_passages(memory: Memory) -> None:
     text = " ".join(f"Filler sentence number {n} about nothing much." for n in range(400))
-    memory.remember(text[:9000] + " The treasure lies beneath the crooked lighthouse. " + text[9000:])
+    memory.remember(
+        text[:9000] + " The treasure lies beneath the crooked lighthouse. " + text[9000:]
+    )
     memory.remember("A short note.")
     memory.flush()
     hit = memory.recall("crooked lighthouse treasure")[0]
@@ -199,21 +229,37 @@ def test_long_texts_are_found_by_any_of_their_passages(memory: Memory) -> None:
 def test_filters_must_hold_for_one_and_the_same_mention(make: Make) -> None:
     with make("a") as a, make("b") as b:
         a.remember("It rains", session="s1", metadata={"place": "Oslo"}, at=NOW)
-        b.remember("It rains", session="s2", metadata={"place": "Bergen"}, at=NOW - timedelta(days=30))
+        b.remember(
+            "It rains", session="s2", metadata={"place": "Bergen"}, at=NOW - timedelta(days=30)
+        )
         day = Window(start=NOW - timedelta(hours=1), stop=NOW + timedelta(hours=1))
-        assert len(a.recall("rain", robot="a", session="s1", timeframe=day, where={"place": "Oslo"})) == 1
+        assert (
+            len(a.recall("rain", robot="a", session="s1", timeframe=day, where={"place": "Oslo"}))
+            == 1
+        )
         assert len(a.recall("rain", robot="b", timeframe=day)) == 0
         assert len(a.recall("rain", session="s1", where={"place": "Bergen"})) == 0
-        assert len(a.recall("rain", robot=["a", "b"], where={"place": {"$in": ["Bergen"]}})[0].mentions) == 1
+        assert (
+            len(
+                a.recall("rain", robot=["a", "b"], where={"place": {"$in": ["Bergen"]}})[0].mentions
+            )
+            == 1
+        )
 
 
 def test_timeframes_are_those_of_people(make: Make) -> None:
     with make(clock=lambda: NOW) as memory:
         memory.remember("paid the rent in April", at=NOW - timedelta(days=20))
         memory.remember("paid the rent in May", at=NOW - timedelta(days=1))
-        assert [h.content for h in memory.recall("rent", timeframe="yesterday")] == ["paid the rent in May"]
-        assert [h.content for h in memory.recall("rent", timeframe="last month")] == ["paid the rent in April"]
-        assert [h.content for h in memory.recall("rent paid yesterday", timeframe="auto")] == ["paid the rent in May"]
+        assert [h.content for h in memory.recall("rent", timeframe="yesterday")] == [
+            "paid the rent in May"
+        ]
+        assert [h.content for h in memory.recall("rent", timeframe="last month")] == [
+            "paid the rent in April"
+        ]
+        assert [h.content for h in memory.recall("rent paid yesterday", timeframe="auto")] == [
+            "paid the rent in May"
+        ]
         with pytest.raises(InvalidInput):
             memory.recall("rent", timeframe="when the moon was blue")
 
@@ -223,7 +269,10 @@ def test_tags_are_found_with_all_below_them_and_nothing_beside(memory: Memory) -
     memory.remember("about wings", tags=["ai:llm"])
     memory.remember("about jets", tags=["aircraft"])
     memory.flush()
-    assert {h.content for h in memory.recall("about", tags=["ai"])} == {"about flying", "about wings"}
+    assert {h.content for h in memory.recall("about", tags=["ai"])} == {
+        "about flying",
+        "about wings",
+    }
     assert {h.content for h in memory.recall("about", tags=["ai:llm"])} == {"about wings"}
     assert len(memory.recall("about", tags=["ai", "aircraft"])) == 0
 
@@ -239,7 +288,9 @@ def test_the_scope_of_a_session_sees_that_session(make: Make) -> None:
 
 
 def test_a_budget_keeps_the_best_whole_hits(memory: Memory) -> None:
-    memory.remember_many([{"content": f"penguin fact number {n} " + "waddle " * n} for n in range(20)])
+    memory.remember_many(
+        [{"content": f"penguin fact number {n} " + "waddle " * n} for n in range(20)]
+    )
     memory.flush()
     everything = memory.recall("penguin fact", limit=20)
     some = memory.recall("penguin fact", limit=20, budget=40)
@@ -292,7 +343,9 @@ def test_timings_say_where_the_time_went(memory: Memory) -> None:
     [{"mode": "psychic"}, {"scope": "world"}, {"limit": 0}, {"limit": True}, {"min_score": 2}, {"budget": -1},
      {"where": {"a": {"$near": 1}}}, {"tags": "a"}, {"tags": ["a::b"]}, {"timeframe": "sometime"}, {"budget": float("nan")}],
 )  # fmt: skip
-def test_what_cannot_be_meant_is_refused_with_a_message(memory: Memory, options: dict[str, object]) -> None:
+def test_what_cannot_be_meant_is_refused_with_a_message(
+    memory: Memory, options: dict[str, object]
+) -> None:
     memory.remember("x")
     with pytest.raises(InvalidInput) as error:
         memory.recall("x", **options)  # type: ignore[arg-type]
@@ -344,7 +397,15 @@ def test_filters_on_tags_and_on_mentions_hold_together(make: Make, mode: str) ->
             (["fruit"], ["red"], ["fruit", "red:dark"], None), (None, "s1"), (None, 12)
         ):
             when = None if first is None else (days[first], days[-1] + timedelta(days=1))
-            hits = memory.recall("apple", mode=mode, limit=100, tags=tags, session=session, timeframe=when, hold=False)
+            hits = memory.recall(
+                "apple",
+                mode=mode,
+                limit=100,
+                tags=tags,
+                session=session,
+                timeframe=when,
+                hold=False,
+            )
             expected = {
                 f"apple {number}"
                 for number in range(24)
@@ -360,19 +421,29 @@ class Zeros(HashEmbedder):
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         vectors = super().embed_documents(texts)
-        return [[0.0] * self.dimension if "???" in text else each for text, each in zip(texts, vectors, strict=True)]
+        return [
+            [0.0] * self.dimension if "???" in text else each
+            for text, each in zip(texts, vectors, strict=True)
+        ]
 
     def embed_query(self, text: str) -> list[float]:
         return [0.0] * self.dimension if "???" in text else super().embed_query(text)
 
 
-def test_a_text_that_the_embedder_answers_with_zeros_does_not_wait_for_its_vector(make: Make) -> None:
+def test_a_text_that_the_embedder_answers_with_zeros_does_not_wait_for_its_vector(
+    make: Make,
+) -> None:
     with make(embedder=Zeros(name="zeros"), embed="now") as memory:
         memory.remember("The boat ??? lies in the harbour.")
-        memory.remember_many([{"content": f"The train {number} leaves at noon."} for number in range(60)])
+        memory.remember_many(
+            [{"content": f"The train {number} leaves at noon."} for number in range(60)]
+        )
         found = memory.recall("Where is the boat?", hold=False)
         assert found[0].content.startswith("The boat")
-        assert found.degraded == "1 memory was found by its words alone: the embedder answered it with zeros"
+        assert (
+            found.degraded
+            == "1 memory was found by its words alone: the embedder answered it with zeros"
+        )
         blind = memory.recall("boat ???", hold=False)
         assert blind[0].content.startswith("The boat")
         assert blind.degraded is not None

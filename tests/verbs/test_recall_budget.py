@@ -46,7 +46,9 @@ def test_a_message_that_is_a_hit_itself_is_paid_for_once(make: Make) -> None:
 def test_what_was_forgotten_or_said_elsewhere_is_not_shown_before(make: Make) -> None:
     with make() as memory:
         talk(memory)
-        question = next(hit for hit in memory.recall("which colour") if hit.content == "Which colour is it?")
+        question = next(
+            hit for hit in memory.recall("which colour") if hit.content == "Which colour is it?"
+        )
         memory.forget(question.node.id)
         [hit] = memory.recall("bicycle", limit=1, budget=1_000)
         assert hit.before is not None
@@ -55,14 +57,18 @@ def test_what_was_forgotten_or_said_elsewhere_is_not_shown_before(make: Make) ->
         assert memory.recall("kite", limit=1, budget=1_000)[0].before is None
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=8, deadline=None)
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=8, deadline=None
+)
 @given(budget=st.integers(0, 60))
 def test_a_budget_is_never_overspent(make: Make, budget: int) -> None:
     with make() as memory:
         talk(memory)
         hits = memory.recall("Who feeds the blue bicycle?", budget=budget, hold=False)
         count = memory._engine.tokens
-        spent = sum(hit.node.tokens for hit in hits) + sum(count(hit.before.content) for hit in hits if hit.before)
+        spent = sum(hit.node.tokens for hit in hits) + sum(
+            count(hit.before.content) for hit in hits if hit.before
+        )
         assert spent <= budget
 
 

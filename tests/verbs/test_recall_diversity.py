@@ -35,12 +35,16 @@ def test_copies_leave_room_for_what_differs(make: Make) -> None:
         assert hits[0].content in COPIES
         assert hits[1].content == OTHER
     with make(settings=weighing(0)) as memory:
-        assert {hit.content for hit in memory.recall("Ann serviced the boiler", limit=2)} < set(COPIES)
+        assert {hit.content for hit in memory.recall("Ann serviced the boiler", limit=2)} < set(
+            COPIES
+        )
 
 
 def test_copies_fill_a_limit_that_nothing_else_does(make: Make) -> None:
     with make() as memory:
-        hits = filled(memory, *COPIES, OTHER).recall("Ann serviced the boiler", limit=20, explain=True)
+        hits = filled(memory, *COPIES, OTHER).recall(
+            "Ann serviced the boiler", limit=20, explain=True
+        )
         assert len(hits) == len(COPIES) + 1
         assert {hit.content for hit in hits[2:]} < set(COPIES)
         assert [hit.score for hit in hits[2:]] == [0.0] * 4
@@ -76,7 +80,9 @@ WORDS = st.lists(st.sampled_from(["boiler", "ann", "lake", "the"]), min_size=1, 
 MARKS = st.sampled_from(["", "!", ".", " …", "?"])
 
 
-@settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=5, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(said=st.lists(st.tuples(WORDS, MARKS), min_size=1, max_size=25), limit=st.integers(1, 6))
 def test_no_copy_is_a_hit_while_something_else_is_not(
     url: str | None, said: list[tuple[list[str], str]], limit: int

@@ -24,7 +24,9 @@ def silent(**signals: float) -> Settings:
     return SETTINGS.model_copy(update={"signals": Signals(**signals)})
 
 
-def test_a_question_asked_before_stands_below_the_answer_that_it_got(make: Make, real_embedder: MiniLM) -> None:
+def test_a_question_asked_before_stands_below_the_answer_that_it_got(
+    make: Make, real_embedder: MiniLM
+) -> None:
     with make(embedder=real_embedder) as memory:
         talk(memory, "s1", QUESTION, ANSWER)
         talk(memory, "s2", "Shall we cook?", "Pasta, please.")
@@ -37,7 +39,9 @@ def test_a_question_asked_before_stands_below_the_answer_that_it_got(make: Make,
         assert memory.recall(QUESTION)[0].content == QUESTION
 
 
-def test_many_wordings_of_one_question_leave_room_for_the_fact(make: Make, real_embedder: MiniLM) -> None:
+def test_many_wordings_of_one_question_leave_room_for_the_fact(
+    make: Make, real_embedder: MiniLM
+) -> None:
     wordings = [
         QUESTION,
         "What port is the API on?",
@@ -55,8 +59,15 @@ def test_many_wordings_of_one_question_leave_room_for_the_fact(make: Make, real_
         ]
 
 
-def test_relevance_is_the_same_in_one_session_and_in_many(make: Make, real_embedder: MiniLM) -> None:
-    facts = ["I work as a nurse.", "The boat lies in Split.", "Clara is nine.", "The rent is due on Monday."]
+def test_relevance_is_the_same_in_one_session_and_in_many(
+    make: Make, real_embedder: MiniLM
+) -> None:
+    facts = [
+        "I work as a nurse.",
+        "The boat lies in Split.",
+        "Clara is nine.",
+        "The rent is due on Monday.",
+    ]
     seen = []
     for spread in (1, len(facts)):
         with make(user=f"of-{spread}", embedder=real_embedder) as memory:
@@ -70,7 +81,9 @@ def test_relevance_is_the_same_in_one_session_and_in_many(make: Make, real_embed
 
 def test_a_lone_rare_word_counts_while_the_vector_is_not_there(make: Make) -> None:
     with make() as memory:
-        memory.remember_many([{"content": f"Message {at} of the day, about nothing."} for at in range(300)])
+        memory.remember_many(
+            [{"content": f"Message {at} of the day, about nothing."} for at in range(300)]
+        )
         memory.flush()
     with make(settings=SETTINGS.model_copy(update={"worker": "off"})) as memory:
         memory.remember("My sister Clara came by.", session="s", role="user")
@@ -80,7 +93,9 @@ def test_a_lone_rare_word_counts_while_the_vector_is_not_there(make: Make) -> No
         assert hits[0].relevance == max(hit.relevance for hit in hits) > 0.02
 
 
-def test_what_says_nothing_stays_below_the_fact_beside_it(make: Make, real_embedder: MiniLM) -> None:
+def test_what_says_nothing_stays_below_the_fact_beside_it(
+    make: Make, real_embedder: MiniLM
+) -> None:
     with make(embedder=real_embedder) as memory:
         talk(
             memory,
@@ -94,10 +109,15 @@ def test_what_says_nothing_stays_below_the_fact_beside_it(make: Make, real_embed
         )
         memory.flush()
         for question in ("What does Clara avoid eating?", "Clara"):
-            assert memory.recall(question, reader=True)[0].content == "My sister Clara is allergic to shellfish."
+            assert (
+                memory.recall(question, reader=True)[0].content
+                == "My sister Clara is allergic to shellfish."
+            )
 
 
-def test_an_assistant_who_did_not_know_yields_to_what_the_user_said(make: Make, real_embedder: MiniLM) -> None:
+def test_an_assistant_who_did_not_know_yields_to_what_the_user_said(
+    make: Make, real_embedder: MiniLM
+) -> None:
     unknowing = "I have no information about your boat."
     with make(embedder=real_embedder) as memory:
         memory.remember("My boat is the Nixe.", session="told", role="user")

@@ -16,8 +16,18 @@ INFLECTIONS = Path(__file__).with_name("inflections.jsonl")
 @pytest.mark.parametrize(
     ("language", "said", "question", "found"),
     [
-        ("german", ["Die Heizungen wurden gewartet.", "Das Boot liegt im Hafen."], "Wer wartet die Heizung?", 0),
-        ("french", ["Les chaudières ont été réparées.", "Le bateau est au port."], "réparer la chaudière", 0),
+        (
+            "german",
+            ["Die Heizungen wurden gewartet.", "Das Boot liegt im Hafen."],
+            "Wer wartet die Heizung?",
+            0,
+        ),
+        (
+            "french",
+            ["Les chaudières ont été réparées.", "Le bateau est au port."],
+            "réparer la chaudière",
+            0,
+        ),
         ("simple", ["東京都に住んでいます。", "猫が好きです。"], "東京のどこに住んで", 0),
         ("simple", ["彼女は毎朝海で泳ぐ。", "私は猫を飼っている。"], "猫を飼う", 1),
         ("simple", ["她每天早上在海里游泳。", "我家里有一只猫。"], "猫", 1),
@@ -30,15 +40,24 @@ def test_words_are_found_in_the_tenants_language(
 ) -> None:
     with make(settings=SETTINGS.model_copy(update={"language": language})) as memory:
         memory.remember_many([{"content": text} for text in said])
-        assert [hit.content for hit in memory.recall(question, mode="text", hold=False)][:1] == [said[found]]
+        assert [hit.content for hit in memory.recall(question, mode="text", hold=False)][:1] == [
+            said[found]
+        ]
 
 
 @pytest.mark.parametrize("language", ["polish", "czech", "finnish"])
 def test_inflected_words_are_found_without_a_stemmer(make: Make, language: str) -> None:
-    rows = [row for row in map(json.loads, INFLECTIONS.read_text("utf-8").splitlines()) if row["language"] == language]
+    rows = [
+        row
+        for row in map(json.loads, INFLECTIONS.read_text("utf-8").splitlines())
+        if row["language"] == language
+    ]
     with make(settings=SETTINGS.model_copy(update={"language": "simple"})) as memory:
         memory.remember_many([{"content": row["fact"]} for row in rows])
-        first = sum(memory.recall(row["question"], mode="text", hold=False)[0].content == row["fact"] for row in rows)
+        first = sum(
+            memory.recall(row["question"], mode="text", hold=False)[0].content == row["fact"]
+            for row in rows
+        )
     assert len(rows) == 12
     assert first >= 11
 
@@ -57,7 +76,10 @@ class Unlettered:
     model = "unlettered"
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        return [[0.0, 0.0, 1.0] if text == "OK." else [1.0, 0.1 * (len(text) % 7), 1.5] for text in texts]
+        return [
+            [0.0, 0.0, 1.0] if text == "OK." else [1.0, 0.1 * (len(text) % 7), 1.5]
+            for text in texts
+        ]
 
     def embed_query(self, text: str) -> list[float]:
         return [1.0, 0.0, 0.0]
@@ -74,7 +96,11 @@ class Unlettered:
             "Der Schlüssel liegt unter der Regentonne.",
             "Wo liegt denn mein Schlüssel?",
         ),
-        ("كان الطقس اليوم في البلدة {} معتدلاً.", "مفتاح المخزن تحت أصيص الريحان.", "أين مفتاح المخزن الآن"),
+        (
+            "كان الطقس اليوم في البلدة {} معتدلاً.",
+            "مفتاح المخزن تحت أصيص الريحان.",
+            "أين مفتاح المخزن الآن",
+        ),
     ],
 )
 def test_conversations_about_other_things_do_not_bury_what_has_the_words(

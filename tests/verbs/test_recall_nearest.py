@@ -28,7 +28,10 @@ class Known:
         self.vectors: dict[str, np.ndarray] = {}
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        return [[float(number) for number in self.vectors[text.replace("did I", "did Anna")]] for text in texts]
+        return [
+            [float(number) for number in self.vectors[text.replace("did I", "did Anna")]]
+            for text in texts
+        ]
 
     def embed_query(self, text: str) -> list[float]:
         return self.embed_documents([text])[0]
@@ -43,7 +46,9 @@ class Filled:
         centre = draw.standard_normal(DIMENSION)
         given = centre + spread * draw.standard_normal((size, DIMENSION))
         given[::3] -= 2 * centre  # a third points the other way
-        self.vectors = (given / np.linalg.norm(given, axis=1, keepdims=True)).astype(np.float16).astype(float)
+        self.vectors = (
+            (given / np.linalg.norm(given, axis=1, keepdims=True)).astype(np.float16).astype(float)
+        )
         self.share = draw.random(size)  # what a filter of so much leaves
         self.embedder.vectors[QUESTION] = centre / np.linalg.norm(centre)
         self.make = make
@@ -73,8 +78,14 @@ class Filled:
 
     def nearest(self, limit: int, *, few: bool = False) -> list[int]:
         question = np.asarray(self.embedder.vectors[QUESTION], np.float16).astype(float)
-        nearness = self.vectors @ question / np.linalg.norm(self.vectors, axis=1)  # halves are not quite of length one
-        return [int(row) for row in np.argsort(-nearness, kind="stable") if not few or self.share[row] < 0.3][:limit]
+        nearness = (
+            self.vectors @ question / np.linalg.norm(self.vectors, axis=1)
+        )  # halves are not quite of length one
+        return [
+            int(row)
+            for row in np.argsort(-nearness, kind="stable")
+            if not few or self.share[row] < 0.3
+        ][:limit]
 
     def found(self, memory: Memory, limit: int, **options: Any) -> list[int]:
         hits = memory.recall(QUESTION, mode="vector", limit=limit, hold=False, **options)
@@ -109,10 +120,14 @@ def test_neighbours_are_found_however_far_they_are(near_copies: Filled) -> None:
     everybody = near_copies.memory()
     found = everybody.recall(QUESTION, mode="vector", limit=120, hold=False, scope="tenant")
     assert len(found) == 120
-    assert {hit.score for hit in found if hit.match.cosine is not None and hit.match.cosine < 0} == {0.0}
+    assert {
+        hit.score for hit in found if hit.match.cosine is not None and hit.match.cosine < 0
+    } == {0.0}
     assert not [
         hit
-        for hit in everybody.recall(QUESTION, mode="vector", min_score=0.1, scope="tenant", hold=False)
+        for hit in everybody.recall(
+            QUESTION, mode="vector", min_score=0.1, scope="tenant", hold=False
+        )
         if hit.score < 0.1
     ]
 
@@ -127,7 +142,9 @@ def test_a_user_finds_the_nearest_of_theirs(near_copies: Filled) -> None:
     assert near_copies.found(near_copies.memory("few"), 10) == near_copies.nearest(10, few=True)
 
 
-@pytest.mark.parametrize("options", [{}, *FILTERS.values(), {"min_score": 0.9}], ids=["none", *FILTERS, "min_score"])
+@pytest.mark.parametrize(
+    "options", [{}, *FILTERS.values(), {"min_score": 0.9}], ids=["none", *FILTERS, "min_score"]
+)
 def test_neighbours_are_the_same_hits_as_with_a_signal_that_weighs_nothing(
     near_copies: Filled, options: dict[str, Any]
 ) -> None:
@@ -135,7 +152,10 @@ def test_neighbours_are_the_same_hits_as_with_a_signal_that_weighs_nothing(
         near_copies.memory(**signals).recall(
             QUESTION, mode="vector", limit=10, hold=False, scope="tenant", explain=True, **options
         )
-        for signals in ({}, {"prior": 1e-12})  # the second goes through the statement that scores every signal
+        for signals in (
+            {},
+            {"prior": 1e-12},
+        )  # the second goes through the statement that scores every signal
     )
     assert len(short) == 10
     for one, other in zip(short, long, strict=True):
@@ -147,7 +167,9 @@ def test_neighbours_are_the_same_hits_as_with_a_signal_that_weighs_nothing(
 
 
 def test_signals_count_where_they_were_asked_for(near_copies: Filled) -> None:
-    lifted = near_copies.memory(speaker=5.0).recall(QUESTION, mode="vector", limit=10, hold=False, scope="tenant")
+    lifted = near_copies.memory(speaker=5.0).recall(
+        QUESTION, mode="vector", limit=10, hold=False, scope="tenant"
+    )
     names = [hit.mentions[0].name for hit in lifted]
     assert names == sorted(names)  # what Anna said comes first
     assert len(set(names)) == 2
@@ -173,13 +195,17 @@ def test_through_the_index_too_ninety_nine_of_a_hundred_are_the_nearest(
     for _ in range(20):
         filled.embedder.vectors[QUESTION] = filled.vectors[draw.integers(filled.size)] + 0.05
         for name in right:
-            found = filled.found(everybody, 10, scope="tenant", **({} if name is None else FILTERS[name]))
+            found = filled.found(
+                everybody, 10, scope="tenant", **({} if name is None else FILTERS[name])
+            )
             assert len(found) == 10
             right[name] += len(set(found) & set(filled.nearest(10, few=name is not None)))
     assert {name: share for name, share in right.items() if share < 0.99 * 200} == {}
 
 
-@pytest.mark.parametrize("way", ["read whole", "through the index", "through the index with a filter"])
+@pytest.mark.parametrize(
+    "way", ["read whole", "through the index", "through the index with a filter"]
+)
 def test_many_passages_of_one_text_leave_the_other_neighbours_their_places(
     make: Make, database: Database, tenant: str, way: str
 ) -> None:
@@ -197,14 +223,23 @@ def test_many_passages_of_one_text_leave_the_other_neighbours_their_places(
         if way != "read whole":
             indexes.build_due(database, threshold=100)
             with database.owner() as connection:
-                connection.execute("update lexicon set documents = 50000 where tenant = %s", [tenant])
+                connection.execute(
+                    "update lexicon set documents = 50000 where tenant = %s", [tenant]
+                )
         options: dict[str, Any] = {"where": {"row": {"$exists": False}}} if "filter" in way else {}
         hits = memory.recall(QUESTION, mode="vector", hold=False, scope="tenant", **options)
-    assert [hit.content[:9].strip() for hit in hits] == ["The harbo", *(f"Short {row}." for row in range(9))]
+    assert [hit.content[:9].strip() for hit in hits] == [
+        "The harbo",
+        *(f"Short {row}." for row in range(9)),
+    ]
 
 
-@pytest.mark.parametrize("weights", [{}, {"prior": 1e-12}], ids=["neighbours alone", "with signals"])
-def test_words_that_were_not_searched_for_say_nothing_of_relevance(make: Make, weights: dict[str, float]) -> None:
+@pytest.mark.parametrize(
+    "weights", [{}, {"prior": 1e-12}], ids=["neighbours alone", "with signals"]
+)
+def test_words_that_were_not_searched_for_say_nothing_of_relevance(
+    make: Make, weights: dict[str, float]
+) -> None:
     embedder = Known()
     embedder.vectors |= {
         QUESTION: np.eye(DIMENSION)[0],
@@ -226,8 +261,12 @@ def test_a_question_of_stop_words_alone_covers_nothing(make: Make) -> None:
         assert [hit.match.word_coverage for hit in memory.recall("who is it", hold=False)] == [0.0]
 
 
-@pytest.mark.parametrize("weights", [{}, {"prior": 1e-12}], ids=["neighbours alone", "with signals"])
-def test_a_text_with_a_part_that_waits_for_its_vector_has_its_own_place(make: Make, weights: dict[str, float]) -> None:
+@pytest.mark.parametrize(
+    "weights", [{}, {"prior": 1e-12}], ids=["neighbours alone", "with signals"]
+)
+def test_a_text_with_a_part_that_waits_for_its_vector_has_its_own_place(
+    make: Make, weights: dict[str, float]
+) -> None:
     """It came first, as if it were the very question."""
     embedder, text = Known(), "The harbour. " * 200
     near = np.eye(DIMENSION)[0]
@@ -235,9 +274,9 @@ def test_a_text_with_a_part_that_waits_for_its_vector_has_its_own_place(make: Ma
     with make(embedder=embedder, settings=settings) as memory:
         memory.remember_many([Draft(content="The boiler is old.", vector=(near + 0.1).tolist())])
         node = memory.remember(text)
-        embedder.vectors |= dict.fromkeys(_bodies(memory, node.id), near * 0.1 + np.eye(DIMENSION)[1]) | {
-            QUESTION: near
-        }
+        embedder.vectors |= dict.fromkeys(
+            _bodies(memory, node.id), near * 0.1 + np.eye(DIMENSION)[1]
+        ) | {QUESTION: near}
         memory.flush()
         with memory._engine.transaction() as connection:
             connection.execute(

@@ -37,8 +37,12 @@ def memory(make: Make) -> Memory:
 
 
 @pytest.mark.parametrize("size", [1_000, 4_000, 20_000])
-@pytest.mark.parametrize("form", ["{paste}\n\n{question}", "{question}\n\n{paste}", "```\n{paste}\n```\n{question}"])
-def test_a_question_beside_a_paste_finds_what_it_finds_alone(memory: Memory, size: int, form: str) -> None:
+@pytest.mark.parametrize(
+    "form", ["{paste}\n\n{question}", "{question}\n\n{paste}", "```\n{paste}\n```\n{question}"]
+)
+def test_a_question_beside_a_paste_finds_what_it_finds_alone(
+    memory: Memory, size: int, form: str
+) -> None:
     for question, fact in FACTS.items():
         assert memory.recall(question, limit=4, hold=False)[0].content == fact
         text = form.format(paste=(MAIL * 200)[:size], question=question)
@@ -68,15 +72,23 @@ def test_what_is_surely_known_of_the_paste_is_found_behind_the_question(memory: 
 
 
 def test_a_time_in_the_paste_is_not_the_time_that_is_asked_for(memory: Memory) -> None:
-    found = memory.recall(f"Last week: {MAIL * 9}\n\nWho is my dentist?", timeframe="auto", hold=False)
+    found = memory.recall(
+        f"Last week: {MAIL * 9}\n\nWho is my dentist?", timeframe="auto", hold=False
+    )
     assert found.timeframe is None
 
 
-def test_an_ordinary_question_is_searched_for_as_before(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_ordinary_question_is_searched_for_as_before(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """One search, of the whole text."""
     seen: list[RecallQuery] = []
     find = searches._search_for_one
-    monkeypatch.setattr(searches, "_search_for_one", lambda engine, query: (seen.append(query), find(engine, query))[1])
+    monkeypatch.setattr(
+        searches,
+        "_search_for_one",
+        lambda engine, query: (seen.append(query), find(engine, query))[1],
+    )
     question = "Who is my dentist? " + "x" * 300
     found = memory.recall(question, hold=False)
     assert found.searched == ()

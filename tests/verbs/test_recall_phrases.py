@@ -28,7 +28,9 @@ def found(memory: Memory, query: str, **options: object) -> list[str]:
     ],
 )
 @pytest.mark.parametrize("mode", ["text", "hybrid"])
-def test_a_hit_with_the_phrase_comes_first_and_the_others_stay(memory: Memory, question: str, mode: str) -> None:
+def test_a_hit_with_the_phrase_comes_first_and_the_others_stay(
+    memory: Memory, question: str, mode: str
+) -> None:
     memory.remember_many([{"content": fact} for fact in FACTS])
     memory.flush()
     plain = question.translate(str.maketrans("", "", "\"'“”"))
@@ -38,9 +40,13 @@ def test_a_hit_with_the_phrase_comes_first_and_the_others_stay(memory: Memory, q
     assert set(quoted) >= set(FACTS[:3])
 
 
-def test_a_phrase_is_found_over_line_breaks_without_accents_and_not_inside_other_words(memory: Memory) -> None:
+def test_a_phrase_is_found_over_line_breaks_without_accents_and_not_inside_other_words(
+    memory: Memory,
+) -> None:
     said = "We met at the Café\n   du Nord."
-    memory.remember_many([{"content": said}, {"content": "The cafe in the north (du nord) was closed by du."}])
+    memory.remember_many(
+        [{"content": said}, {"content": "The cafe in the north (du nord) was closed by du."}]
+    )
     assert found(memory, 'Was it "cafe du nord"?', mode="text")[0] == said
     art = "Art is long."
     memory.remember_many([{"content": "The smart issue is art, is it?"}, {"content": art}])
@@ -51,13 +57,22 @@ def test_a_phrase_that_nobody_has_said_changes_nothing(memory: Memory) -> None:
     memory.remember_many([{"content": fact} for fact in FACTS])
     plain = memory.recall("harbour blue and bees", mode="text", hold=False)
     quoted = memory.recall('"harbour blue and bees"', mode="text", hold=False)
-    assert [(hit.content, hit.score) for hit in quoted] == [(hit.content, hit.score) for hit in plain]
+    assert [(hit.content, hit.score) for hit in quoted] == [
+        (hit.content, hit.score) for hit in plain
+    ]
 
 
 def test_a_phrase_is_found_among_many_texts_that_have_its_words(make: Make) -> None:
     with make(settings=SETTINGS) as memory:
         memory.remember_many(
-            [{"content": f"The harbour {n} is blue. Blue harbour, harbour blue {n}?"[: 22 + n % 3]} for n in range(300)]
+            [
+                {
+                    "content": f"The harbour {n} is blue. Blue harbour, harbour blue {n}?"[
+                        : 22 + n % 3
+                    ]
+                }
+                for n in range(300)
+            ]
         )
         memory.remember(
             "In the year of the long rain and of the great fire they said of the blue harbour that it was not."
@@ -70,7 +85,9 @@ def test_a_phrase_is_found_among_many_texts_that_have_its_words(make: Make) -> N
 
 def test_signs_in_a_phrase_are_signs(memory: Memory) -> None:
     memory.remember_many([{"content": "Set x.y (z*) = 3 [ok]."}, {"content": "Set xay z = 3 ok."}])
-    assert found(memory, 'what about "x.y (z*) = 3 [ok]"', mode="text")[0] == "Set x.y (z*) = 3 [ok]."
+    assert (
+        found(memory, 'what about "x.y (z*) = 3 [ok]"', mode="text")[0] == "Set x.y (z*) = 3 [ok]."
+    )
     assert found(memory, r'and "a\d+(" or "(?=" "[[:" ' + "'* +'", mode="text") == []
 
 

@@ -28,7 +28,9 @@ NO_CHANGES = Settings(**SETTINGS.model_dump(by_alias=True) | {"supersession": No
 
 
 def talk(memory: Memory) -> None:
-    memory.remember_many([Draft(content=text, session="talk", role="user", name="Ann") for text in TALK])
+    memory.remember_many(
+        [Draft(content=text, session="talk", role="user", name="Ann") for text in TALK]
+    )
     memory.flush()
 
 
@@ -80,7 +82,9 @@ def test_it_is_asked_for_no_more_candidates_than_the_settings_say_or_the_limit(m
         counts.append(len(texts))
         return [0.0] * len(texts)
 
-    with make(reranker=rate, settings=SETTINGS.model_copy(update={"reranker_candidates": 2})) as memory:
+    with make(
+        reranker=rate, settings=SETTINGS.model_copy(update={"reranker_candidates": 2})
+    ) as memory:
         talk(memory)
         memory.recall(ASKED, limit=1, hold=False)
         memory.recall(ASKED, limit=3, hold=False)
@@ -92,13 +96,17 @@ def fails(query: str, texts: Sequence[str]) -> list[float]:
     raise ConnectionError("no route")
 
 
-def test_a_reranker_that_fails_leaves_the_order_of_the_search_and_the_recall_says_so(make: Make) -> None:
+def test_a_reranker_that_fails_leaves_the_order_of_the_search_and_the_recall_says_so(
+    make: Make,
+) -> None:
     with make(settings=NO_CHANGES, reranker=fails) as memory:
         talk(memory)
         found = memory.recall(ASKED, hold=False)
     with make(settings=NO_CHANGES) as plain:
         expected = plain.recall(ASKED, hold=False)
-    assert [(hit.content, hit.score) for hit in found] == [(hit.content, hit.score) for hit in expected]
+    assert [(hit.content, hit.score) for hit in found] == [
+        (hit.content, hit.score) for hit in expected
+    ]
     assert found.fallback is not None
     assert found.fallback.startswith("Hits are in the order of the search: ")
     assert "no route" in found.fallback
@@ -134,7 +142,9 @@ def test_a_model_that_hangs_costs_a_recall_its_time_and_no_more(make: Make) -> N
 def test_what_an_expander_writes_is_searched_for_too(make: Make) -> None:
     with make(settings=NO_CHANGES) as plain:
         talk(plain)
-        assert TALK[4] not in [hit.content for hit in plain.recall("Whose home is where?", limit=2, hold=False)]
+        assert TALK[4] not in [
+            hit.content for hit in plain.recall("Whose home is where?", limit=2, hold=False)
+        ]
     with make(expander=lambda question: ["Who moved to Ghent?", "Who keeps bees?"]) as memory:
         found = memory.recall("Whose home is where?", limit=2, hold=False, explain=True)
     assert {hit.content for hit in found} == {TALK[4], TALK[5]}

@@ -43,7 +43,9 @@ def stand_in(monkeypatch: pytest.MonkeyPatch) -> Stand:
             counts.append(len(passages))
             rows = np.full((len(passages), OUTPUTS), -20.0, np.float32)
             for row, passage in enumerate(passages):
-                rows[row] = next((each for text, each in logits.items() if passage.endswith(text)), -20.0)
+                rows[row] = next(
+                    (each for text, each in logits.items() if passage.endswith(text)), -20.0
+                )
             return rows
 
         monkeypatch.setattr(readers.EmbeddedReader, "questions", questions)
@@ -76,15 +78,22 @@ def test_the_newest_of_what_states_the_matter_comes_first_and_the_others_were_sa
         hits = memory.recall(QUESTION, hold=False, reader=True, explain=True)
     assert counts == [len(SAID)]
     assert [hit.content for hit in hits[:2]] == [PRESENT, FORMER]
-    assert {hit.content: hit.said_when for hit in hits} == {PRESENT: "last", FORMER: "earlier", ASKED: None}
-    assert [hit.score for hit in hits] == [hit.score for hit in plain], "places keep what they are worth"
+    assert {hit.content: hit.said_when for hit in hits} == {
+        PRESENT: "last",
+        FORMER: "earlier",
+        ASKED: None,
+    }
+    assert [hit.score for hit in hits] == [hit.score for hit in plain], (
+        "places keep what they are worth"
+    )
     assert hits.steps[-1] == "reader"
     for hit in hits:
         assert sum(hit.signals.values()) == pytest.approx(hit.score)
 
 
 @pytest.mark.parametrize(
-    "logits", [{FORMER: 3.0, PRESENT: -1.0}, {FORMER: -2.0, PRESENT: 2.0}, {FORMER: -6.0, PRESENT: -1.0}]
+    "logits",
+    [{FORMER: 3.0, PRESENT: -1.0}, {FORMER: -2.0, PRESENT: 2.0}, {FORMER: -6.0, PRESENT: -1.0}],
 )
 def test_nothing_is_called_earlier_unless_both_probably_state_the_matter(
     make: Make, stand_in: Stand, logits: dict[str, float]
@@ -95,7 +104,9 @@ def test_nothing_is_called_earlier_unless_both_probably_state_the_matter(
         assert set(marks(memory).values()) == {None}
 
 
-def test_what_the_reader_is_surer_of_comes_first_and_is_more_relevant(make: Make, stand_in: Stand) -> None:
+def test_what_the_reader_is_surer_of_comes_first_and_is_more_relevant(
+    make: Make, stand_in: Stand
+) -> None:
     stand_in({ASKED: 0.0, FORMER: 6.0, PRESENT: -1.0})
     with make(settings=SETTINGS_ALONE) as memory:
         talk(memory)
@@ -137,7 +148,9 @@ def test_the_newest_is_not_preferred_where_the_question_or_an_option_means_anoth
 
 
 @pytest.mark.parametrize("mode", ["text", "vector"])
-def test_nearest_neighbours_and_words_alone_are_not_read(make: Make, stand_in: Stand, mode: Any) -> None:
+def test_nearest_neighbours_and_words_alone_are_not_read(
+    make: Make, stand_in: Stand, mode: Any
+) -> None:
     counts = stand_in(STATED)
     with make() as memory:
         talk(memory)
@@ -155,17 +168,27 @@ def test_the_newest_is_not_preferred_without_a_user_and_where_the_question_names
         assert set(marks(memory, "Which car does Ann drive?").values()) == {None}
 
 
-def test_what_is_trusted_less_or_has_ended_is_never_preferred_for_being_newer(make: Make, stand_in: Stand) -> None:
+def test_what_is_trusted_less_or_has_ended_is_never_preferred_for_being_newer(
+    make: Make, stand_in: Stand
+) -> None:
     stand_in(STATED)
-    for options in ({"role": "assistant"}, {"source": "web"}, {"valid": (BEGIN, BEGIN + timedelta(days=50))}):
+    for options in (
+        {"role": "assistant"},
+        {"source": "web"},
+        {"valid": (BEGIN, BEGIN + timedelta(days=50))},
+    ):
         with make(user=str(options), settings=SETTINGS_ALONE) as memory:
             memory.remember(FORMER, role="user", session="s1", at=BEGIN)
-            memory.remember(PRESENT, session="s2", at=BEGIN + timedelta(days=40), **{"role": "user", **options})
+            memory.remember(
+                PRESENT, session="s2", at=BEGIN + timedelta(days=40), **{"role": "user", **options}
+            )
             memory.flush()
             assert set(marks(memory).values()) == {None}, options
 
 
-def test_a_question_that_was_logged_before_it_is_asked_states_nothing(make: Make, stand_in: Stand) -> None:
+def test_a_question_that_was_logged_before_it_is_asked_states_nothing(
+    make: Make, stand_in: Stand
+) -> None:
     logged = "which car do I drive"
     stand_in({**STATED, logged: 9.0})
     with make(settings=SETTINGS_ALONE) as memory:
@@ -173,9 +196,14 @@ def test_a_question_that_was_logged_before_it_is_asked_states_nothing(make: Make
         assert marks(memory) == {PRESENT: "last", FORMER: "earlier", ASKED: None, logged: None}
 
 
-def test_users_are_not_compared_with_each_other_where_everybody_is_searched(make: Make, stand_in: Stand) -> None:
+def test_users_are_not_compared_with_each_other_where_everybody_is_searched(
+    make: Make, stand_in: Stand
+) -> None:
     stand_in(STATED)
-    with make(user="ann", settings=SETTINGS_ALONE) as ann, make(user="bob", settings=SETTINGS_ALONE) as bob:
+    with (
+        make(user="ann", settings=SETTINGS_ALONE) as ann,
+        make(user="bob", settings=SETTINGS_ALONE) as bob,
+    ):
         ann.remember(FORMER, role="user", session="s1", at=BEGIN)
         bob.remember(PRESENT, role="user", session="s2", at=BEGIN + timedelta(days=40))
         ann.flush()
@@ -234,7 +262,9 @@ def test_a_memory_may_be_opened_with_a_reader_for_every_recall_or_with_one_of_it
         make(reader=Backwards(), reranker=Backwards())
 
 
-def test_the_embedded_reader_finds_the_answer_among_words_alike(make: Make, real_embedder: object) -> None:
+def test_the_embedded_reader_finds_the_answer_among_words_alike(
+    make: Make, real_embedder: object
+) -> None:
     said = (
         "My brother Tom moved to Leeds last spring.",
         "I have never been to Leeds, though I would love to see it.",

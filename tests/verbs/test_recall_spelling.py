@@ -42,13 +42,17 @@ def filled(make: Make) -> Iterator[Memory]:
         ("who was the quoka", 7, {"quoka": "quokka"}),
     ],
 )
-def test_what_was_meant_is_found_and_said(filled: Memory, query: str, fact: int, corrections: dict[str, str]) -> None:
+def test_what_was_meant_is_found_and_said(
+    filled: Memory, query: str, fact: int, corrections: dict[str, str]
+) -> None:
     found = filled.recall(query, hold=False)
     assert FACTS[fact] in [hit.content for hit in found]
     assert found.corrections == corrections
     assert found.query == query
     assert found.corrections_note is not None
-    assert all(f"{typed} → {meant}" in found.corrections_note for typed, meant in corrections.items())
+    assert all(
+        f"{typed} → {meant}" in found.corrections_note for typed, meant in corrections.items()
+    )
 
 
 def test_what_memories_have_is_searched_for_as_it_is(filled: Memory) -> None:
@@ -111,9 +115,19 @@ def test_a_speaker_whose_name_no_text_has_is_meant(make: Make) -> None:
 
 
 def test_names_of_other_users_and_words_of_theirs_are_never_meant(make: Make) -> None:
-    with make(user="ann") as ann, make(user="bob", session="b") as bob, make(tenant="elsewhere", user="bob") as other:
+    with (
+        make(user="ann") as ann,
+        make(user="bob", session="b") as bob,
+        make(tenant="elsewhere", user="bob") as other,
+    ):
         bob.log().append(
-            [{"role": "user", "name": "Zsuzsanna", "content": "The zyzzyva eats palms, and the wifipass is safe."}]
+            [
+                {
+                    "role": "user",
+                    "name": "Zsuzsanna",
+                    "content": "The zyzzyva eats palms, and the wifipass is safe.",
+                }
+            ]
         )
         other.remember("The axolotl eats worms.")
         ann.remember("The mailbox eats letters.")
@@ -126,9 +140,15 @@ def test_names_of_other_users_and_words_of_theirs_are_never_meant(make: Make) ->
         ):
             for scope in ("user", None):
                 assert ann.recall(query, hold=False, scope=scope).corrections == {}  # type: ignore[arg-type]
-        assert bob.recall("what does the zyzyva eat", hold=False).corrections == {"zyzyva": "zyzzyva"}
-        assert bob.recall("what does Zsuzsana eat", hold=False).corrections == {"Zsuzsana": "Zsuzsanna"}
-        assert ann.recall("what does the zyzyva eat", hold=False, scope="tenant").corrections == {"zyzyva": "zyzzyva"}
+        assert bob.recall("what does the zyzyva eat", hold=False).corrections == {
+            "zyzyva": "zyzzyva"
+        }
+        assert bob.recall("what does Zsuzsana eat", hold=False).corrections == {
+            "Zsuzsana": "Zsuzsanna"
+        }
+        assert ann.recall("what does the zyzyva eat", hold=False, scope="tenant").corrections == {
+            "zyzyva": "zyzzyva"
+        }
 
 
 def test_what_others_have_misspelt_is_as_unknown_as_what_nobody_has(make: Make) -> None:
@@ -144,12 +164,16 @@ def test_words_of_another_session_are_not_meant_in_this_one(make: Make) -> None:
         one.remember("The zyzzyva eats palms.", role="user")
         two.remember("The beetle eats palms.", role="user")
         assert two.recall("what does the zyzyva eat", hold=False, scope="session").corrections == {}
-        assert one.recall("what does the zyzyva eat", hold=False, scope="session").corrections == {"zyzyva": "zyzzyva"}
+        assert one.recall("what does the zyzyva eat", hold=False, scope="session").corrections == {
+            "zyzyva": "zyzzyva"
+        }
 
 
 def test_words_of_what_a_filter_leaves_out_are_not_meant(filled: Memory) -> None:
     filled.remember("The zyzzyva eats palms.", tags=["insects"])
-    assert filled.recall("the zyzyva", hold=False, tags=["insects"]).corrections == {"zyzyva": "zyzzyva"}
+    assert filled.recall("the zyzyva", hold=False, tags=["insects"]).corrections == {
+        "zyzyva": "zyzzyva"
+    }
     assert filled.recall("the quoka", hold=False, tags=["insects"]).corrections == {}
 
 
@@ -176,7 +200,15 @@ def test_a_question_whose_words_are_known_is_one_search_and_another_at_most_two(
 
 
 @pytest.mark.parametrize(
-    "query", ["recipt " * 60, "a'b\\c recip't \\", "ﬁnn rec\u0131pt", "東京都 recipt", "recipt\x00vaccum", "%recipt_"]
+    "query",
+    [
+        "recipt " * 60,
+        "a'b\\c recip't \\",
+        "ﬁnn rec\u0131pt",
+        "東京都 recipt",
+        "recipt\x00vaccum",
+        "%recipt_",
+    ],
 )
 def test_whatever_is_typed_is_answered(filled: Memory, query: str) -> None:
     assert isinstance(filled.recall(query, hold=False).corrections, dict)

@@ -12,7 +12,11 @@ from htm_core.base.settings import Settings
 from htm_core.recall import recall, searches
 from tests.conftest import Make
 
-FACTS = ("The boat lies at pier seven.", "The mast was ordered in May.", "Ines paints the boat blue.")
+FACTS = (
+    "The boat lies at pier seven.",
+    "The mast was ordered in May.",
+    "Ines paints the boat blue.",
+)
 
 
 @pytest.fixture
@@ -36,7 +40,11 @@ def test_steps_are_named_only_where_an_explanation_is_asked_for(memory: Memory) 
     ("said", "asked", "step"),
     [
         ("The boat lies at Pier Seven!", {"query": "Where does the boat lie?"}, "copies last"),
-        ("Where does the boat lie?", {"query": "Where does our boat lie?"}, "answers before questions"),
+        (
+            "Where does the boat lie?",
+            {"query": "Where does our boat lie?"},
+            "answers before questions",
+        ),
     ],
 )
 def test_a_step_that_moves_a_hit_or_leaves_it_out_is_named(
@@ -64,13 +72,19 @@ def test_the_database_is_searched_again_only_for_a_reason(
     memory: Memory, monkeypatch: pytest.MonkeyPatch, asked: dict[str, Any], searched: int
 ) -> None:
     calls, real = list[Any](), searches._search
-    monkeypatch.setattr(searches, "_search", lambda *args, **options: (calls.append(args), real(*args, **options))[1])
+    monkeypatch.setattr(
+        searches,
+        "_search",
+        lambda *args, **options: (calls.append(args), real(*args, **options))[1],
+    )
     first = memory.recall(**asked)
     assert len(calls) == searched
     assert first[0].content in FACTS
 
 
-def test_copies_that_fill_up_a_limit_are_searched_past(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_copies_that_fill_up_a_limit_are_searched_past(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with make() as memory:
         for number in range(12):
             memory.remember(f"The boat lies at pier seven{'!' * number}", role="user", name="Ines")
@@ -81,7 +95,10 @@ def test_copies_that_fill_up_a_limit_are_searched_past(make: Make, monkeypatch: 
         monkeypatch.setattr(
             searches,
             "_search",
-            lambda engine, query, **options: (limits.append(query.limit), real(engine, query, **options))[1],
+            lambda engine, query, **options: (
+                limits.append(query.limit),
+                real(engine, query, **options),
+            )[1],
         )
         found = memory.recall("boats at the pier", limit=2)
         assert limits[0] == 2

@@ -90,7 +90,10 @@ def diary(make: Make, real_embedder: MiniLM) -> Iterator[Memory]:
     """A year of small memories."""
     with make(clock=lambda: NOW, embedder=real_embedder) as memory:
         memory.remember_many(
-            [{"content": text, "at": datetime.fromisoformat(f"{day}T12:00+00:00")} for day, text in SAID]
+            [
+                {"content": text, "at": datetime.fromisoformat(f"{day}T12:00+00:00")}
+                for day, text in SAID
+            ]
         )
         memory.flush()
         yield memory
@@ -100,22 +103,36 @@ def test_times_as_people_word_them_hide_no_answer(diary: Memory) -> None:
     wrong = []
     for question, answer, words, outside in ASKED:
         found = diary.recall(question, timeframe="auto", limit=3, hold=False)
-        applied = (found.timeframe.words, found.timeframe.outside) if found.timeframe else (None, False)
+        applied = (
+            (found.timeframe.words, found.timeframe.outside) if found.timeframe else (None, False)
+        )
         if applied != (words, outside) or answer not in found[0].content:
             wrong.append((question, found[0].content if found else None, applied))
     assert wrong == []
 
 
 def test_an_explicit_timeframe_is_strict_and_said(diary: Memory) -> None:
-    found = diary.recall("Which novel did Ruth recommend?", timeframe="last week", limit=3, hold=False)
-    assert all(NOW.replace(day=9, hour=0, minute=0) <= hit.mentions[0].at < NOW.replace(day=16) for hit in found)
+    found = diary.recall(
+        "Which novel did Ruth recommend?", timeframe="last week", limit=3, hold=False
+    )
+    assert all(
+        NOW.replace(day=9, hour=0, minute=0) <= hit.mentions[0].at < NOW.replace(day=16)
+        for hit in found
+    )
     assert found.timeframe is not None
-    assert (found.timeframe.words, found.timeframe.outside, found.timeframe.note) == ("last week", False, None)
+    assert (found.timeframe.words, found.timeframe.outside, found.timeframe.note) == (
+        "last week",
+        False,
+        None,
+    )
     day = datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 1, 2, tzinfo=UTC)
     empty = diary.recall("Which novel did Ruth recommend?", timeframe=day, hold=False)
     assert len(empty) == 0
     assert empty.timeframe is not None
-    assert (empty.timeframe.windows, empty.timeframe.words) == ((Window(start=day[0], stop=day[1]),), None)
+    assert (empty.timeframe.windows, empty.timeframe.words) == (
+        (Window(start=day[0], stop=day[1]),),
+        None,
+    )
     assert diary.recall("Which novel did Ruth recommend?", hold=False).timeframe is None
 
 
@@ -131,10 +148,15 @@ def test_all_times_are_searched_only_when_the_named_ones_hold_no_answer(diary: M
         patch.setattr(searches, "ranked_search", counted)
         diary.recall("Who called yesterday?", timeframe="auto", limit=3, hold=False)
         assert len(asked) == 1
-        found = diary.recall("Which novel did Ruth recommend yesterday?", timeframe="auto", limit=3, hold=False)
+        found = diary.recall(
+            "Which novel did Ruth recommend yesterday?", timeframe="auto", limit=3, hold=False
+        )
         assert len(asked) == 3
     assert found.timeframe is not None
-    assert found.timeframe.note == "Nothing from \u201cyesterday\u201d answers this; these memories are from all times."
+    assert (
+        found.timeframe.note
+        == "Nothing from \u201cyesterday\u201d answers this; these memories are from all times."
+    )
     again = diary.recall("Which novel did Ruth recommend?", limit=3, hold=False)
     assert found[0].node.id == again[0].node.id
     assert len(found) == len(again)
@@ -154,18 +176,26 @@ def test_only_what_is_answered_is_held(diary: Memory) -> None:
 
 
 @pytest.mark.parametrize("timeframe", [None, "auto"])
-def test_a_question_may_name_a_time_long_before_everything_that_was_said(make: Make, timeframe: str | None) -> None:
+def test_a_question_may_name_a_time_long_before_everything_that_was_said(
+    make: Make, timeframe: str | None
+) -> None:
     with make(clock=lambda: NOW) as memory:
         memory.remember("The ferry was built in 1903.", at=NOW)
-        assert memory.recall("Which ferry was built in 1903?", timeframe=timeframe)[0].content.startswith("The ferry")
+        assert memory.recall("Which ferry was built in 1903?", timeframe=timeframe)[
+            0
+        ].content.startswith("The ferry")
 
 
 def test_a_memory_that_only_contains_the_time_is_not_offered_for_it(make: Make) -> None:
     with make(clock=lambda: NOW) as memory:
         memory.remember("I bought a new mast for the boat yesterday.", at=NOW - timedelta(days=5))
         memory.remember("The boat lies in berth 22.", at=NOW - timedelta(days=9))
-        found = memory.recall("what did i say yesterday?", timeframe="auto", mode="text", hold=False)
+        found = memory.recall(
+            "what did i say yesterday?", timeframe="auto", mode="text", hold=False
+        )
         assert [hit.content for hit in found] == []
         memory.remember("The fair opens in March 2024.", at=NOW - timedelta(days=3))
-        found = memory.recall("What happened in March 2024?", timeframe="auto", mode="text", hold=False)
+        found = memory.recall(
+            "What happened in March 2024?", timeframe="auto", mode="text", hold=False
+        )
         assert [hit.content for hit in found] == ["The fair opens in March 2024."]

@@ -21,18 +21,29 @@ NOW = datetime(2026, 5, 4, 12, tzinfo=UTC)
 
 def test_a_memory_has_its_exact_text_tags_importance_and_tokens(memory: Memory) -> None:
     said = memory.remember(
-        "  The user prefers dark mode.\n", tags=["user:preference"], importance=8, metadata={"a": [1, None]}
+        "  The user prefers dark mode.\n",
+        tags=["user:preference"],
+        importance=8,
+        metadata={"a": [1, None]},
     )
     again = memory.get(said.id)
     assert again.content == "  The user prefers dark mode.\n"
-    assert (again.tags, again.importance, again.metadata) == (("user:preference",), 8.0, {"a": [1, None]})
+    assert (again.tags, again.importance, again.metadata) == (
+        ("user:preference",),
+        8.0,
+        {"a": [1, None]},
+    )
     assert said.is_new
     assert again.tokens > 0
 
 
 def test_the_same_words_are_the_same_node_with_another_mention(memory: Memory) -> None:
-    first = memory.remember("Tea, please.", tags=["drink"], importance=3, metadata={"a": 1, "b": 1}, at=NOW)
-    second = memory.remember("Tea, please.", tags=["wish"], metadata={"b": 2}, at=NOW + timedelta(hours=1))
+    first = memory.remember(
+        "Tea, please.", tags=["drink"], importance=3, metadata={"a": 1, "b": 1}, at=NOW
+    )
+    second = memory.remember(
+        "Tea, please.", tags=["wish"], metadata={"b": 2}, at=NOW + timedelta(hours=1)
+    )
     assert (first.is_new, second.is_new) == (True, False)
     assert second.id == first.id
     assert second.importance == 3.0
@@ -43,7 +54,9 @@ def test_the_same_words_are_the_same_node_with_another_mention(memory: Memory) -
 
 def test_metadata_of_the_latest_saying_wins_even_when_it_is_told_first(memory: Memory) -> None:
     memory.remember("The price", metadata={"is": "new"}, at=NOW)
-    late = memory.remember("The price", metadata={"is": "old", "was": 1}, at=NOW - timedelta(days=1))
+    late = memory.remember(
+        "The price", metadata={"is": "old", "was": 1}, at=NOW - timedelta(days=1)
+    )
     assert late.metadata == {"is": "new", "was": 1}
 
 
@@ -57,7 +70,9 @@ def test_many_are_remembered_in_one_transaction_or_not_at_all(memory: Memory) ->
     with pytest.raises(InvalidInput, match="white space"):
         memory.remember_many([{"content": "kept?"}, {"content": "  "}])
     assert memory.timeline() == []
-    nodes = memory.remember_many([Draft(content=f"thing {n}") for n in range(50)] + [{"content": "thing 0"}])
+    nodes = memory.remember_many(
+        [Draft(content=f"thing {n}") for n in range(50)] + [{"content": "thing 0"}]
+    )
     assert len(nodes) == 51
     assert nodes[0].id == nodes[50].id
     assert [m.content for m in memory.timeline()][-1] == "thing 0"
@@ -72,7 +87,9 @@ def test_an_id_said_again_in_its_session_is_the_same_mention(memory: Memory) -> 
     memory.remember("hello", id="m1", session="s")
     memory.remember("hello", id="m1", session="s")
     memory.remember("hello", id="m1", session="other")
-    assert [(m.session, m.seq) for m in memory.timeline()] == [("s", 1), ("other", 1)] or len(memory.timeline()) == 2
+    assert [(m.session, m.seq) for m in memory.timeline()] == [("s", 1), ("other", 1)] or len(
+        memory.timeline()
+    ) == 2
     assert len(memory.timeline(session="s")) == 1
 
 
@@ -101,7 +118,12 @@ def test_sessions_number_their_mentions_without_gaps(memory: Memory) -> None:
     with pytest.raises(InvalidInput):
         memory.remember_many([{"content": "x", "session": "a"}, {"content": ""}])
     memory.remember("last", session="a")
-    assert [(m.seq, m.content) for m in memory.timeline(session="a")] == [(1, "m0"), (2, "m2"), (3, "m4"), (4, "last")]
+    assert [(m.seq, m.content) for m in memory.timeline(session="a")] == [
+        (1, "m0"),
+        (2, "m2"),
+        (3, "m4"),
+        (4, "last"),
+    ]
 
 
 def test_payload_bytes_come_back_exactly(memory: Memory) -> None:
@@ -129,8 +151,14 @@ def test_users_do_not_see_each_other_and_both_see_what_is_shared(make: Make) -> 
         ann.remember("Ann's pin is 1234", tags=["pin"])
         bob.remember("Bob's pin is 9876")
         shared.remember("The office pin is 5555")
-        assert {h.content for h in ann.recall("pin")} == {"Ann's pin is 1234", "The office pin is 5555"}
-        assert {h.content for h in bob.recall("pin")} == {"Bob's pin is 9876", "The office pin is 5555"}
+        assert {h.content for h in ann.recall("pin")} == {
+            "Ann's pin is 1234",
+            "The office pin is 5555",
+        }
+        assert {h.content for h in bob.recall("pin")} == {
+            "Bob's pin is 9876",
+            "The office pin is 5555",
+        }
         assert {h.content for h in shared.recall("pin")} == {"The office pin is 5555"}
         assert len(ann.recall("pin", scope="tenant")) == 3
         assert ann.stats().nodes == 2
@@ -191,7 +219,9 @@ def test_remembering_a_new_text_takes_two_messages_to_the_server(
 def test_the_same_words_take_a_message_more_for_each_step_that_goes_by_what_is_not_known_here(
     make: Make, memory: Memory, sent: list[str], id: str | None, messages: int, by: str
 ) -> None:
-    (memory if by == "by this process" else make("another")).remember("a new text", id="m1", session="s")
+    (memory if by == "by this process" else make("another")).remember(
+        "a new text", id="m1", session="s"
+    )
     sent.clear()
     memory.remember("a new text", id=id, session="s")
     assert len(sent) == messages + (by == "by another" and id != "m1")
@@ -200,22 +230,31 @@ def test_the_same_words_take_a_message_more_for_each_step_that_goes_by_what_is_n
     ]
 
 
-def test_texts_with_a_hundred_keys_take_no_more_messages_than_with_one(memory: Memory, sent: list[str]) -> None:
+def test_texts_with_a_hundred_keys_take_no_more_messages_than_with_one(
+    memory: Memory, sent: list[str]
+) -> None:
     took = []
     for count in (1, 2, 100):
         for word in ("first", "second"):
             before = len(sent)
             memory.remember_many(
-                [{"content": f"{word} {n} of {count}", "key": f"{n} of {count}"} for n in range(count)]
+                [
+                    {"content": f"{word} {n} of {count}", "key": f"{n} of {count}"}
+                    for n in range(count)
+                ]
             )
             took.append(len(sent) - before)
     assert took[2:4] == took[4:]
 
 
-def test_a_key_that_is_given_several_values_in_one_call_has_each_as_a_version(memory: Memory) -> None:
+def test_a_key_that_is_given_several_values_in_one_call_has_each_as_a_version(
+    memory: Memory,
+) -> None:
     memory.remember("blue", key="colour")
     values = ["red", "red", "green", "blue"]
-    nodes = memory.remember_many([{"content": value, "key": key} for value in values for key in ("colour", "wall")])
+    nodes = memory.remember_many(
+        [{"content": value, "key": key} for value in values for key in ("colour", "wall")]
+    )
     assert [(node.content, node.version) for node in memory.history("colour")] == [
         ("blue", 1), ("red", 2), ("green", 3), ("blue", 4),
     ]  # fmt: skip
@@ -230,8 +269,12 @@ def test_messages_with_and_without_ids_are_numbered_without_gaps_also_after_a_fa
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     memory.remember_many([{"content": "one", "session": "s"}, {"content": "two", "session": "s"}])
-    memory.remember_many([{"content": "three", "session": "s", "id": "3"}, {"content": "four", "session": "s"}])
-    memory.remember_many([{"content": "three", "session": "s", "id": "3"}, {"content": "five", "session": "s"}])
+    memory.remember_many(
+        [{"content": "three", "session": "s", "id": "3"}, {"content": "four", "session": "s"}]
+    )
+    memory.remember_many(
+        [{"content": "three", "session": "s", "id": "3"}, {"content": "five", "session": "s"}]
+    )
     with monkeypatch.context() as patch:
         patch.setattr(memory._engine.working, "write", failing)
         with pytest.raises(StorageError):
@@ -249,15 +292,22 @@ def failing(*_: Any, **__: Any) -> None:
 @given(
     importance=st.none() | st.floats(0, 10),
     tags=st.sets(st.sampled_from(["a", "b:c", "d"])),
-    metadata=st.dictionaries(st.sampled_from("xyz"), st.integers() | st.floats(allow_nan=False, allow_infinity=False)),
-    at=st.none() | st.datetimes(datetime(1990, 1, 1), datetime(2090, 1, 1), timezones=st.timezones()),
+    metadata=st.dictionaries(
+        st.sampled_from("xyz"), st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+    ),
+    at=st.none()
+    | st.datetimes(datetime(1990, 1, 1), datetime(2090, 1, 1), timezones=st.timezones()),
     key=st.none() | st.sampled_from(["k1", "k2"]),
     role=st.none() | st.just("user"),
 )
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_remember_answers_with_the_node_that_get_reads(memory: Memory, key: str | None, **options: Any) -> None:
+def test_remember_answers_with_the_node_that_get_reads(
+    memory: Memory, key: str | None, **options: Any
+) -> None:
     node = memory.remember(
-        f"a text {uuid4()}", key=key, **{name: value for name, value in options.items() if value is not None}
+        f"a text {uuid4()}",
+        key=key,
+        **{name: value for name, value in options.items() if value is not None},
     )
     assert replace(node, is_new=False) == memory.get(node.id)
 
@@ -266,7 +316,9 @@ def test_a_new_text_among_many_known_ones_is_not_put_behind_imports(make: Make) 
     memory = make(settings=SETTINGS.model_copy(update={"worker": "off"}))
     memory.remember_many([{"content": f"known text {n}"} for n in range(20)])
     memory.flush()
-    memory.remember_many([{"content": f"known text {n}"} for n in range(20)] + [{"content": "the new one"}])
+    memory.remember_many(
+        [{"content": f"known text {n}"} for n in range(20)] + [{"content": "the new one"}]
+    )
     with memory._engine.transaction() as connection:
         rows = connection.execute("select bulk from jobs where kind = 'embed'").fetchall()
     assert rows == [{"bulk": False}]

@@ -21,15 +21,21 @@ NEXT = {"role": "user", "content": "Which plants like shade?"}
 
 
 def forget_told(memory: Memory) -> None:
-    memory.forget(next(each.node_id for each in memory.timeline() if each.content == TEXT and each.node_id))
+    memory.forget(
+        next(each.node_id for each in memory.timeline() if each.content == TEXT and each.node_id)
+    )
 
 
 def shown(memory: Memory) -> list[str]:
     return [each.content for each in memory.timeline() if each.content == TEXT]
 
 
-def chat(memory: Memory, messages: list[dict[str, str]], thread: str, saver: InMemorySaver | None = None) -> None:
-    agent = create_agent(scripted("Noted."), middleware=[HTMMemoryMiddleware(memory)], checkpointer=saver)
+def chat(
+    memory: Memory, messages: list[dict[str, str]], thread: str, saver: InMemorySaver | None = None
+) -> None:
+    agent = create_agent(
+        scripted("Noted."), middleware=[HTMMemoryMiddleware(memory)], checkpointer=saver
+    )
     agent.invoke({"messages": messages}, {"configurable": {"thread_id": thread}})  # type: ignore[arg-type]  # plain dicts, as clients send them
 
 
@@ -50,14 +56,22 @@ def test_a_forked_history_counts_once_and_leaves_the_conversation_whole(make: Ma
         chat(memory, TOLD[:1], "one")
         chat(memory, [*TOLD, NEXT], "two")
         assert memory.recall("alarm code")[0].node.times_said == 1
-        assert [each.content for each in memory.log("two").tail()][:3] == [TEXT, "Noted.", NEXT["content"]]
+        assert [each.content for each in memory.log("two").tail()][:3] == [
+            TEXT,
+            "Noted.",
+            NEXT["content"],
+        ]
 
 
 def test_a_copied_chat_of_llamaindex_revives_nothing(make: Make) -> None:
     with make() as memory:
         first = HTMMemory.from_defaults("one", memory=memory, user="ann")
-        first.put_messages([ChatMessage(TEXT, role="user"), ChatMessage("Noted.", role="assistant")])
-        copied = [ChatMessage.model_validate_json(each.model_dump_json()) for each in first.get_all()]
+        first.put_messages(
+            [ChatMessage(TEXT, role="user"), ChatMessage("Noted.", role="assistant")]
+        )
+        copied = [
+            ChatMessage.model_validate_json(each.model_dump_json()) for each in first.get_all()
+        ]
         forget_told(memory.of(user="ann"))
         HTMMemory.from_defaults("two", memory=memory, user="ann", chat_history=copied)
         later = HTMMemory.from_defaults("three", memory=memory, user="ann")

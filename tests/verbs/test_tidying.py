@@ -92,7 +92,10 @@ def test_a_profile_says_what_the_user_said_and_where(ann: Memory) -> None:
     ann.remember("I live in Paris, and my name is Eve.", role="assistant")
     ann.remember("My name is Mallory.", role="tool")
     profile = ann.profile()
-    assert [line.text for line in profile.lines] == ["My name is Ann.", "I live in Bergen with my husband Tom."]
+    assert [line.text for line in profile.lines] == [
+        "My name is Ann.",
+        "I live in Bergen with my husband Tom.",
+    ]
     assert set(profile.sections) == {"about", "places"}
     [source] = profile.sections["places"][0].sources
     assert ann.get(source.node_id).content.startswith("My name is Ann")
@@ -127,7 +130,9 @@ def test_without_the_reader_nothing_is_read_and_nothing_is_lost(ann: Memory) -> 
 
 
 @pytest.mark.usefixtures("real_embedder")
-def test_what_a_reader_that_fails_could_not_read_is_read_later(ann: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_reader_that_fails_could_not_read_is_read_later(
+    ann: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ann.remember("I love jazz.", role="user")
 
     def fail(*_: Any) -> Any:
@@ -141,8 +146,12 @@ def test_what_a_reader_that_fails_could_not_read_is_read_later(ann: Memory, monk
 
 
 @pytest.mark.usefixtures("real_embedder")
-def test_what_is_forgotten_is_gone_from_the_profile_and_the_former_value_holds_again(ann: Memory) -> None:
-    new = ann.remember("I moved from Lisbon to Porto.", role="user", at=EARLIER + timedelta(days=1), session="new")
+def test_what_is_forgotten_is_gone_from_the_profile_and_the_former_value_holds_again(
+    ann: Memory,
+) -> None:
+    new = ann.remember(
+        "I moved from Lisbon to Porto.", role="user", at=EARLIER + timedelta(days=1), session="new"
+    )
     ann.profile()
     ann.remember("I live in Lisbon.", role="user", at=EARLIER)  # read later than what replaces it
     [line] = ann.profile().lines
@@ -154,7 +163,9 @@ def test_what_is_forgotten_is_gone_from_the_profile_and_the_former_value_holds_a
 
 
 @pytest.mark.usefixtures("real_embedder")
-def test_what_is_purged_or_erased_leaves_no_word_in_any_table_of_tidying(ann: Memory, database_url: str) -> None:
+def test_what_is_purged_or_erased_leaves_no_word_in_any_table_of_tidying(
+    ann: Memory, database_url: str
+) -> None:
     secret = ann.remember("I'm allergic to quetzals.", role="user", session="a")
     for place, text in enumerate((*TALK, "I live in Xanadu.")):
         ann.remember(text, role="user", session="b", at=EARLIER + timedelta(minutes=place))
@@ -170,7 +181,11 @@ def test_what_is_purged_or_erased_leaves_no_word_in_any_table_of_tidying(ann: Me
                 sql.Identifier(ann._engine.settings.schema_), sql.Identifier(table)
             )
             left += [row[0] for row in connection.execute(query, [ann.tenant])]
-    assert not [row for row in left if "quetzal" in row.lower() or "xanadu" in row.lower() or "ghent" in row.lower()]
+    assert not [
+        row
+        for row in left
+        if "quetzal" in row.lower() or "xanadu" in row.lower() or "ghent" in row.lower()
+    ]
     assert shown(ann) == []
 
 
@@ -210,7 +225,10 @@ def test_a_large_import_is_read_by_and_by(ann: Memory, monkeypatch: pytest.Monke
     monkeypatch.setattr(tidy, "AT_ONCE", 1)
     monkeypatch.setattr(steps, "MESSAGES", 2)
     ann.remember_many(
-        [{"content": f"I love {what}.", "role": "user", "session": f"s{n % 3}"} for n, what in enumerate(LOVED)]
+        [
+            {"content": f"I love {what}.", "role": "user", "session": f"s{n % 3}"}
+            for n, what in enumerate(LOVED)
+        ]
     )
     first = ann.profile()
     assert 0 < first.pending < 12
@@ -228,7 +246,14 @@ def test_a_budget_that_is_none_is_refused(ann: Memory, budget: Any) -> None:
 
 @pytest.mark.usefixtures("real_embedder")
 def test_a_profile_of_odd_messages_is_empty_and_raises_nothing(ann: Memory) -> None:
-    for text in ("\u0000 I", "\U0001f600" * 500, "my name is " * 2_000, "\n\n?", "I love \u202e evil", "{" * 300):
+    for text in (
+        "\u0000 I",
+        "\U0001f600" * 500,
+        "my name is " * 2_000,
+        "\n\n?",
+        "I love \u202e evil",
+        "{" * 300,
+    ):
         try:
             ann.remember(text, role="user")
         except InvalidInput:
@@ -252,7 +277,9 @@ def test_the_awaited_twin_says_the_same(ann: Memory) -> None:
 
 
 @pytest.mark.usefixtures("real_embedder")
-def test_a_dry_run_says_what_would_be_merged_and_changes_nothing(ann: Memory, database_url: str) -> None:
+def test_a_dry_run_says_what_would_be_merged_and_changes_nothing(
+    ann: Memory, database_url: str
+) -> None:
     first, *others = say_clara(ann)
     before = everything(ann, database_url)
     would = ann.tidy(dry_run=True)
@@ -316,7 +343,9 @@ def test_how_often_and_when_it_was_said_counts_what_says_the_same(ann: Memory) -
     ],
     ids=["speakers", "roles", "a key"],
 )
-def test_the_same_words_of_others_are_another_memory(ann: Memory, one: dict[str, Any], other: dict[str, Any]) -> None:
+def test_the_same_words_of_others_are_another_memory(
+    ann: Memory, one: dict[str, Any], other: dict[str, Any]
+) -> None:
     ann.remember(CLARA[0], **one)
     ann.remember(CLARA[1], **other)
     assert ann.tidy(kinds=["merge"]).merges == ()
@@ -325,10 +354,16 @@ def test_the_same_words_of_others_are_another_memory(ann: Memory, one: dict[str,
 def test_tomorrow_of_two_days_and_he_of_two_sessions_are_two_facts_each(ann: Memory) -> None:
     for days, session in ((0, "a"), (30, "b")):
         ann.remember(
-            "I fly to Rome tomorrow" + "!" * days, role="user", session=session, at=EARLIER + timedelta(days=days)
+            "I fly to Rome tomorrow" + "!" * days,
+            role="user",
+            session=session,
+            at=EARLIER + timedelta(days=days),
         )
         ann.remember(
-            "He likes it very much" + "!" * days, role="user", session=session, at=EARLIER + timedelta(days=days)
+            "He likes it very much" + "!" * days,
+            role="user",
+            session=session,
+            at=EARLIER + timedelta(days=days),
         )
     assert ann.tidy(kinds=["merge"]).merges == ()
 
@@ -376,24 +411,33 @@ def test_an_unknown_kind_and_an_unknown_node_are_refused(ann: Memory) -> None:
 
 def say_talk(ann: Memory, session: str = "talk") -> list[str]:
     at = [EARLIER + timedelta(minutes=place) for place in range(len(TALK))]
-    return [ann.remember(text, role="user", session=session, at=when).id for text, when in zip(TALK, at, strict=True)]
+    return [
+        ann.remember(text, role="user", session=session, at=when).id
+        for text, when in zip(TALK, at, strict=True)
+    ]
 
 
-def test_a_session_is_summarised_by_its_own_words_and_recall_never_finds_the_summary(ann: Memory) -> None:
+def test_a_session_is_summarised_by_its_own_words_and_recall_never_finds_the_summary(
+    ann: Memory,
+) -> None:
     say_talk(ann)
     nodes, mentions = ann.stats().nodes, ann.stats().mentions
     [summary] = ann.tidy(kinds=["summarize"]).summaries
     assert ann.summaries(session="talk") == [summary]
     assert summary.messages == len(TALK)
     said = {mention.id: mention.content for mention in ann.timeline()}
-    assert [line.removeprefix("user: ") for line in summary.lines] == [said[id] for id in summary.sources]
+    assert [line.removeprefix("user: ") for line in summary.lines] == [
+        said[id] for id in summary.sources
+    ]
     assert (ann.stats().nodes, ann.stats().mentions) == (nodes, mentions)
 
 
 def test_a_summary_goes_with_what_it_was_made_of_and_is_made_anew_without_it(ann: Memory) -> None:
     ids = say_talk(ann)
     [summary] = ann.tidy(kinds=["summarize"]).summaries
-    chosen = next(id for id, text in zip(ids, TALK, strict=True) if f"user: {text}" in summary.lines)
+    chosen = next(
+        id for id, text in zip(ids, TALK, strict=True) if f"user: {text}" in summary.lines
+    )
     ann.forget(chosen)
     assert ann.summaries() == []
     [again] = ann.tidy(kinds=["summarize"]).summaries
@@ -439,12 +483,16 @@ def test_what_is_forgotten_while_a_model_writes_is_in_no_summary(ann: Memory) ->
         written.append(messages)
         return [f"{len(messages)} messages"]
 
-    assert [each.lines for each in ann.tidy(kinds=["summarize"], summarizer=write).summaries] == [("7 messages",)]
+    assert [each.lines for each in ann.tidy(kinds=["summarize"], summarizer=write).summaries] == [
+        ("7 messages",)
+    ]
     assert [len(messages) for messages in written] == [8, 7]
 
 
 @pytest.mark.parametrize("answer", [[], "", [""], 3, [3], None])
-def test_an_answer_that_is_no_summary_is_an_error_and_nothing_is_stored(ann: Memory, answer: Any) -> None:
+def test_an_answer_that_is_no_summary_is_an_error_and_nothing_is_stored(
+    ann: Memory, answer: Any
+) -> None:
     say_talk(ann)
     with pytest.raises(ModelError, match="summarizer"):
         ann.tidy(kinds=["summarize"], summarizer=lambda _messages: answer)
@@ -546,7 +594,9 @@ def test_a_backup_that_merges_across_owners_is_refused(make: Make, ann: Memory) 
 # -- recall ---------------------------------------------------------------------------------------------------------------
 
 
-def test_what_was_merged_is_one_hit_with_the_mentions_of_all_of_it_in_their_own_words(ann: Memory) -> None:
+def test_what_was_merged_is_one_hit_with_the_mentions_of_all_of_it_in_their_own_words(
+    ann: Memory,
+) -> None:
     ids = say_clara(ann)
     ann.remember("The bakery of Clara opens at six.", role="user")
     before = ann.recall("Where does my sister Clara work?")
@@ -561,7 +611,9 @@ def test_what_was_merged_is_one_hit_with_the_mentions_of_all_of_it_in_their_own_
     assert len(after) == 2
     ann.unmerge(ids[0])
     again = ann.recall("Where does my sister Clara work?")
-    assert [(hit.node.id, hit.score) for hit in again] == [(hit.node.id, hit.score) for hit in before]
+    assert [(hit.node.id, hit.score) for hit in again] == [
+        (hit.node.id, hit.score) for hit in before
+    ]
 
 
 def test_merged_memories_take_the_place_of_no_other_hit(ann: Memory) -> None:
@@ -575,7 +627,9 @@ def test_merged_memories_take_the_place_of_no_other_hit(ann: Memory) -> None:
 
 def test_a_filter_that_only_a_copy_satisfies_finds_the_copy(ann: Memory) -> None:
     ann.remember(CLARA[0], role="user", session="s0", at=EARLIER)
-    copy = ann.remember(CLARA[1], role="user", session="s1", at=EARLIER + timedelta(days=1), tags=["family"])
+    copy = ann.remember(
+        CLARA[1], role="user", session="s1", at=EARLIER + timedelta(days=1), tags=["family"]
+    )
     ann.tidy()
     assert len(ann.merges()) == 1
     [hit] = ann.recall("Where does Clara work?", tags=["family"])

@@ -27,10 +27,18 @@ def test_days_are_those_of_the_place_where_the_user_is(anywhere: Memory) -> None
     there.remember("The boiler was repaired.", at=datetime(2026, 11, 19, 7, 0, tzinfo=TOKYO))
     there.remember("The gate was painted.", at=datetime(2026, 11, 18, 23, 50, tzinfo=TOKYO))
     there.flush()
-    assert [hit.content for hit in there.recall("what was done", timeframe="yesterday")] == ["The gate was painted."]
-    assert [hit.content for hit in there.recall("what was done", timeframe="today")] == ["The boiler was repaired."]
-    assert [mention.content for mention in there.timeline(timeframe="today")] == ["The boiler was repaired."]
-    assert len(anywhere.recall("what was done", timeframe="today")) == 2, "both are of Wednesday in UTC"
+    assert [hit.content for hit in there.recall("what was done", timeframe="yesterday")] == [
+        "The gate was painted."
+    ]
+    assert [hit.content for hit in there.recall("what was done", timeframe="today")] == [
+        "The boiler was repaired."
+    ]
+    assert [mention.content for mention in there.timeline(timeframe="today")] == [
+        "The boiler was repaired."
+    ]
+    assert len(anywhere.recall("what was done", timeframe="today")) == 2, (
+        "both are of Wednesday in UTC"
+    )
 
 
 def test_recall_and_the_timeline_show_the_moment_as_the_clock_there_does(anywhere: Memory) -> None:
@@ -67,7 +75,8 @@ def test_until_friday_ends_with_the_friday_of_the_user(anywhere: Memory) -> None
 def test_a_sibling_keeps_the_zone_and_another_one_has_its_own(anywhere: Memory) -> None:
     mika = anywhere.of(timezone="Asia/Tokyo")
     assert [
-        memory._engine.timezone for memory in (mika, mika.of(session="t"), mika.of(timezone="Pacific/Honolulu"))
+        memory._engine.timezone
+        for memory in (mika, mika.of(session="t"), mika.of(timezone="Pacific/Honolulu"))
     ] == [
         TOKYO,
         TOKYO,
@@ -78,11 +87,15 @@ def test_a_sibling_keeps_the_zone_and_another_one_has_its_own(anywhere: Memory) 
 
 @pytest.mark.parametrize("zone", ["Tokio", "", "../etc/passwd", "UTC+9\x00"])
 def test_a_zone_that_is_none_is_refused_with_an_example(make: Make, zone: str) -> None:
-    with pytest.raises(InvalidInput, match="expected timezone to be an IANA zone such as 'Europe/Oslo'"):
+    with pytest.raises(
+        InvalidInput, match="expected timezone to be an IANA zone such as 'Europe/Oslo'"
+    ):
         make(timezone=zone)
 
 
-def test_a_memory_before_and_after_summer_time_begins_has_the_offset_of_its_day(anywhere: Memory) -> None:
+def test_a_memory_before_and_after_summer_time_begins_has_the_offset_of_its_day(
+    anywhere: Memory,
+) -> None:
     there = anywhere.of(timezone="Europe/Lisbon")
     night = datetime(2026, 3, 28, 23, 30, tzinfo=UTC)
     for number, at in enumerate([night, night + timedelta(days=1)]):

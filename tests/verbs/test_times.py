@@ -21,11 +21,18 @@ AT = datetime(2026, 11, 25, 10, tzinfo=UTC)
 IN_MAY = Window(start=datetime(2026, 5, 1, tzinfo=UTC), stop=datetime(2026, 6, 1, tzinfo=UTC))
 
 
-def test_what_was_given_stands_on_the_mention_wherever_it_is_read(make: Callable[..., Memory]) -> None:
+def test_what_was_given_stands_on_the_mention_wherever_it_is_read(
+    make: Callable[..., Memory],
+) -> None:
     until = AT + timedelta(days=4000)
     with make(session="talk") as memory:
         node = memory.remember(
-            "Ann rents the flat in Bergen.", role="user", source="web", valid=IN_MAY, expires_at=until, at=AT
+            "Ann rents the flat in Bergen.",
+            role="user",
+            source="web",
+            valid=IN_MAY,
+            expires_at=until,
+            at=AT,
         )
         seen = [
             memory.timeline()[0],
@@ -35,9 +42,10 @@ def test_what_was_given_stands_on_the_mention_wherever_it_is_read(make: Callable
             memory.recall("Where does Ann rent?", mode="text")[0].mentions[0],
         ]
         assert {each.node_id for each in seen} == {node.id}
-        assert {(each.source, each.trust, each.valid, each.valid_words, each.expires_at) for each in seen} == {
-            ("web", 0, IN_MAY, None, until)
-        }
+        assert {
+            (each.source, each.trust, each.valid, each.valid_words, each.expires_at)
+            for each in seen
+        } == {("web", 0, IN_MAY, None, until)}
 
 
 @pytest.mark.parametrize(
@@ -62,7 +70,9 @@ def test_the_source_follows_the_role_and_trust_the_source_unless_they_are_given(
         assert (said.source, said.trust) == (source, trust)
 
 
-def test_what_a_file_says_is_of_the_source_file(make: Callable[..., Memory], tmp_path: Path) -> None:
+def test_what_a_file_says_is_of_the_source_file(
+    make: Callable[..., Memory], tmp_path: Path
+) -> None:
     (tmp_path / "notes.md").write_text("# House\n\nThe spare key is with Tom.\n", encoding="utf-8")
     with make() as memory:
         memory.load(tmp_path / "notes.md")
@@ -104,16 +114,24 @@ def test_bad_times_and_sources_are_refused_and_nothing_is_written(
         assert memory.timeline() == []
 
 
-def test_a_ttl_counts_from_when_it_was_said_and_infinity_is_for_good(make: Callable[..., Memory]) -> None:
+def test_a_ttl_counts_from_when_it_was_said_and_infinity_is_for_good(
+    make: Callable[..., Memory],
+) -> None:
     with make() as memory:
         for ttl in (timedelta(days=4000), 3600.0 * 24 * 4000, math.inf, 1e12):
             memory.remember("Kept.", ttl=ttl, at=AT)
-        assert [each.expires_at for each in memory.timeline()] == [AT + timedelta(days=4000)] * 2 + [None, None]
+        assert [each.expires_at for each in memory.timeline()] == [
+            AT + timedelta(days=4000)
+        ] * 2 + [None, None]
 
 
 def test_a_backup_carries_times_and_sources(make: Callable[..., Memory]) -> None:
     drafts = [
-        Draft(content="Until summer we live in Graz.", valid=(None, datetime(2026, 9, 1, tzinfo=UTC)), at=AT),
+        Draft(
+            content="Until summer we live in Graz.",
+            valid=(None, datetime(2026, 9, 1, tzinfo=UTC)),
+            at=AT,
+        ),
         Draft(content="A page says so.", source="web", trust=3, ttl=timedelta(days=4000), at=AT),
         Draft(content="Nothing was said of this.", at=AT),
         Draft(content="In May it rained.", valid="2026-05", at=AT),
@@ -164,7 +182,9 @@ def test_a_purge_empties_when_and_where_from(
     make: Callable[..., Memory], database_url: str, settings: Settings, tenant: str
 ) -> None:
     with make(session="talk") as memory:
-        node = memory.remember("Gone by Friday.", valid="2026-05", source="web", ttl=timedelta(days=4000), at=AT)
+        node = memory.remember(
+            "Gone by Friday.", valid="2026-05", source="web", ttl=timedelta(days=4000), at=AT
+        )
         memory.remember("Stays.", at=AT)
         memory.forget(node.id)
         memory.purge(timedelta(0) - timedelta(days=1), confirm="confirmed")
@@ -177,9 +197,18 @@ def test_a_purge_empties_when_and_where_from(
         assert rows == [(None,) * 5]
 
 
-def test_the_same_message_said_with_another_text_has_the_new_times(make: Callable[..., Memory]) -> None:
+def test_the_same_message_said_with_another_text_has_the_new_times(
+    make: Callable[..., Memory],
+) -> None:
     with make(session="talk") as memory:
-        memory.remember("The sale ends soon.", id="m1", valid="2026-05", ttl=timedelta(days=4000), source="web", at=AT)
+        memory.remember(
+            "The sale ends soon.",
+            id="m1",
+            valid="2026-05",
+            ttl=timedelta(days=4000),
+            source="web",
+            at=AT,
+        )
         memory.remember("The sale goes on.", id="m1", at=AT)
         said = memory.timeline()[0]
         assert (said.content, said.valid, said.valid_words, said.expires_at, said.source) == (
@@ -190,22 +219,34 @@ def test_the_same_message_said_with_another_text_has_the_new_times(make: Callabl
 # -- when it holds ----------------------------------------------------------------------------------------------------------
 
 
-def test_words_in_the_content_say_when_it_holds_meant_as_when_it_was_said(make: Callable[..., Memory]) -> None:
-    with make(settings=Settings(**SETTINGS.model_dump(by_alias=True) | {"timezone": "UTC"})) as memory:
+def test_words_in_the_content_say_when_it_holds_meant_as_when_it_was_said(
+    make: Callable[..., Memory],
+) -> None:
+    with make(
+        settings=Settings(**SETTINGS.model_dump(by_alias=True) | {"timezone": "UTC"})
+    ) as memory:
         memory.remember("I am on leave until Friday.", at=AT)
         memory.remember("I am on leave until Friday. ", at=AT - timedelta(days=7))
         memory.remember("Are you on leave until Friday?", at=AT)
         memory.remember("Ann is on leave until Friday.", valid="since May", at=AT)
         said = {each.content: each for each in memory.timeline()}
-    assert said["I am on leave until Friday."].valid == Window(start=None, stop=datetime(2026, 11, 28, tzinfo=UTC))
+    assert said["I am on leave until Friday."].valid == Window(
+        start=None, stop=datetime(2026, 11, 28, tzinfo=UTC)
+    )
     assert said["I am on leave until Friday."].valid_words == "until Friday"
-    assert said["I am on leave until Friday. "].valid == Window(start=None, stop=datetime(2026, 11, 21, tzinfo=UTC))
+    assert said["I am on leave until Friday. "].valid == Window(
+        start=None, stop=datetime(2026, 11, 21, tzinfo=UTC)
+    )
     assert said["Are you on leave until Friday?"].valid is None
-    assert said["Ann is on leave until Friday."].valid == Window(start=datetime(2026, 5, 1, tzinfo=UTC), stop=None)
+    assert said["Ann is on leave until Friday."].valid == Window(
+        start=datetime(2026, 5, 1, tzinfo=UTC), stop=None
+    )
     assert said["Ann is on leave until Friday."].valid_words == "since May"
 
 
 def test_reading_words_can_be_switched_off(make: Callable[..., Memory]) -> None:
-    with make(settings=Settings(**SETTINGS.model_dump(by_alias=True) | {"validity_words": False})) as memory:
+    with make(
+        settings=Settings(**SETTINGS.model_dump(by_alias=True) | {"validity_words": False})
+    ) as memory:
         memory.remember("I am on leave until Friday.", at=AT)
         assert memory.timeline()[0].valid is None

@@ -25,7 +25,11 @@ def vault(tmp_path: Path) -> Path:
         "trips/Oslo.md",
         "# Oslo\n\n" + "The fjord is cold. " * 30 + "\n\n# Food\n\n" + "Brown cheese. " * 30 + "\n",
     )
-    write(tmp_path, "Ines.md", "Ines likes [[Oslo#Food]] and [[Nowhere]], ![[map.png]] and `[[code]]`. #🎉\n")
+    write(
+        tmp_path,
+        "Ines.md",
+        "Ines likes [[Oslo#Food]] and [[Nowhere]], ![[map.png]] and `[[code]]`. #🎉\n",
+    )
     write(tmp_path, "map.png", b"PNG")
     return tmp_path
 
@@ -38,22 +42,33 @@ def node(memory: Memory, beginning: str) -> str:
 def linked(memory: Memory, beginning: str) -> set[str]:
     """How the neighbours of a chunk begin that a link leads to."""
     found = memory.related(node(memory, beginning), hops=1)
-    return {each.node.content[:8] for each in found if any(edge.origin == "link" for edge in each.path)}
+    return {
+        each.node.content[:8] for each in found if any(edge.origin == "link" for edge in each.path)
+    }
 
 
 def test_tags_in_the_text_and_links_are_taken_along(memory: Memory, vault: Path) -> None:
     memory.load(vault)
     lisbon = memory.get(node(memory, "#trip"))
     assert set(lisbon.tags) == {"city", "trip:2024-x", "food"}
-    assert (lisbon.metadata["note"], lisbon.metadata["links_to"]) == ("Lisbon", ["Ines", "trips/Oslo"])
+    assert (lisbon.metadata["note"], lisbon.metadata["links_to"]) == (
+        "Lisbon",
+        ["Ines", "trips/Oslo"],
+    )
     assert linked(memory, "#trip") == {"# Oslo\n\n", "Ines lik"}
     assert linked(memory, "# Food") == {"Ines lik"}
-    assert memory.recall("north", where={"links_to": {"$contains": "Ines"}}, mode="text", hold=False)
+    assert memory.recall(
+        "north", where={"links_to": {"$contains": "Ines"}}, mode="text", hold=False
+    )
 
 
 def test_what_was_not_understood_is_said_and_pictures_are_not(memory: Memory, vault: Path) -> None:
     said = {Path(each.path).name: each.left_out for each in memory.load(vault)}
-    assert said == {"Lisbon.md": ("the tag #Bad!",), "Oslo.md": (), "Ines.md": ("the tag #🎉", "the link [[Nowhere]]")}
+    assert said == {
+        "Lisbon.md": ("the tag #Bad!",),
+        "Oslo.md": (),
+        "Ines.md": ("the tag #🎉", "the link [[Nowhere]]"),
+    }
 
 
 def test_a_note_that_comes_or_changes_later_is_linked_then(memory: Memory, vault: Path) -> None:
@@ -61,7 +76,12 @@ def test_a_note_that_comes_or_changes_later_is_linked_then(memory: Memory, vault
     write(vault, "Nowhere.md", "Nowhere is a pub.\n")
     write(vault, "trips/Oslo.md", "# Oslo\n\nSold.\n")
     done = {Path(each.path).name: each.status for each in memory.load(vault)}
-    assert done == {"Lisbon.md": "known", "Ines.md": "known", "Nowhere.md": "loaded", "Oslo.md": "loaded"}
+    assert done == {
+        "Lisbon.md": "known",
+        "Ines.md": "known",
+        "Nowhere.md": "loaded",
+        "Oslo.md": "loaded",
+    }
     assert linked(memory, "Nowhere") == {"Ines lik"}
     assert linked(memory, "# Oslo\n\nSold") == {"Ines lik", "#trip/20"}
 
@@ -73,13 +93,19 @@ def test_a_note_by_itself_belongs_to_the_vault_that_it_lies_in(memory: Memory, v
     assert linked(memory, "See [[") == {"#trip/20"}
 
 
-def test_twice_is_once_and_an_edge_keeps_the_weight_that_somebody_gave_it(memory: Memory, vault: Path) -> None:
+def test_twice_is_once_and_an_edge_keeps_the_weight_that_somebody_gave_it(
+    memory: Memory, vault: Path
+) -> None:
     memory.load(vault)
     memory.link(node(memory, "#trip"), node(memory, "# Oslo"), weight=0.5)
     before = memory.stats().mentions
-    assert {(each.status, each.added, each.removed) for each in memory.load(vault, force=True)} == {("loaded", 0, 0)}
+    assert {(each.status, each.added, each.removed) for each in memory.load(vault, force=True)} == {
+        ("loaded", 0, 0)
+    }
     assert memory.stats().mentions == before
-    weights = {each.node.content[:6]: each.weight for each in memory.related(node(memory, "#trip"), hops=1)}
+    weights = {
+        each.node.content[:6]: each.weight for each in memory.related(node(memory, "#trip"), hops=1)
+    }
     assert weights["# Oslo"] == 0.5
 
 
@@ -93,11 +119,15 @@ def test_in_other_folders_words_are_words_unless_it_is_said(memory: Memory, tmp_
     assert [each.status for each in memory.load(file, vault=False)] == ["loaded"]
 
 
-def test_a_dry_run_says_what_would_become_of_each_file_and_writes_nothing(memory: Memory, vault: Path) -> None:
+def test_a_dry_run_says_what_would_become_of_each_file_and_writes_nothing(
+    memory: Memory, vault: Path
+) -> None:
     memory.load(vault / "Ines.md")
     write(vault, "broken.md", "---\na: [\n---\n")
     before = memory.stats().mentions
-    said = {Path(each.path).name: (each.status, each.added) for each in memory.load(vault, dry_run=True)}
+    said = {
+        Path(each.path).name: (each.status, each.added) for each in memory.load(vault, dry_run=True)
+    }
     assert said == {
         "Ines.md": ("known", 0),
         "Lisbon.md": ("loaded", 1),

@@ -34,7 +34,9 @@ def test_what_leaves_working_memory_is_still_remembered(make: Make) -> None:
         for number in range(8):
             memory.remember(f"fact number {number}")
         assert memory.working.tokens <= 10
-        assert [eviction.item.content for eviction in gone] == [f"fact number {n}" for n in range(5)]
+        assert [eviction.item.content for eviction in gone] == [
+            f"fact number {n}" for n in range(5)
+        ]
         assert memory.recall("fact number 0", mode="text")[0].content == "fact number 0"
 
 
@@ -101,7 +103,9 @@ def test_removing_from_working_memory_forgets_nothing(memory: Memory) -> None:
 
 
 def test_a_context_never_exceeds_its_budget_by_a_token(memory: Memory) -> None:
-    memory.remember_many([{"content": f"Sentence {n}, with some words in it." * (n % 4 + 1)} for n in range(40)])
+    memory.remember_many(
+        [{"content": f"Sentence {n}, with some words in it." * (n % 4 + 1)} for n in range(40)]
+    )
     for budget in (0, 1, 7, 50, 333):
         context = memory.context(budget=budget)
         assert memory._engine.tokens(context.text) == context.tokens <= budget
@@ -115,14 +119,22 @@ def test_a_context_is_balanced_unless_another_order_is_asked_for(make: Make) -> 
         memory.remember("new and plain", importance=1)
         assert memory.context().items[0].content == "new and plain"
         assert memory.context(order="important").items[0].content == "old and important"
-        assert memory.context(order=lambda item, now: -item.added_at).items[0].content == "old and important"
+        assert (
+            memory.context(order=lambda item, now: -item.added_at).items[0].content
+            == "old and important"
+        )
 
 
 def test_threads_that_remember_at_once_keep_the_budget_and_lose_nothing(make: Make) -> None:
     with make(budget=50, tokenizer=count) as memory:
 
         def say(number: int) -> None:
-            memory.remember_many([{"content": f"thread {number} thing {i} of many", "session": "s"} for i in range(5)])
+            memory.remember_many(
+                [
+                    {"content": f"thread {number} thing {i} of many", "session": "s"}
+                    for i in range(5)
+                ]
+            )
             memory.recall(f"thread {number}")
             assert memory.working.tokens <= 50
 
@@ -138,7 +150,9 @@ def test_threads_that_say_the_same_words_make_one_node(make: Make) -> None:
 
         def say(number: int) -> None:
             order = texts if number % 2 else texts[::-1]
-            memory.remember_many([{"content": text, "tags": ["a:b"], "key": f"k{text[-1]}"} for text in order])
+            memory.remember_many(
+                [{"content": text, "tags": ["a:b"], "key": f"k{text[-1]}"} for text in order]
+            )
 
         with ThreadPoolExecutor(6) as pool:
             list(pool.map(say, range(12)))
@@ -209,7 +223,9 @@ def test_a_new_memory_opens_no_connection_of_its_own(make: Make) -> None:
 def elsewhere(memory: Memory) -> WorkingSet:
     """A memory's working set as another process has it: an instance that this process does not share."""
     mine = memory._engine.working
-    return WorkingSet(memory._engine.database, mine.key, budget=mine.memory.budget, policy=mine.policy)
+    return WorkingSet(
+        memory._engine.database, mine.key, budget=mine.memory.budget, policy=mine.policy
+    )
 
 
 def held(working: WorkingSet) -> list[str]:
@@ -222,7 +238,13 @@ def at_now(memory: Memory, *contents: str) -> list[Item]:
     now = datetime.now(UTC).timestamp()  # to the microsecond, as the table has it
     nodes = {node.content: node for node in memory.list(limit=1_000)}
     return [
-        Item(id=nodes[text].id, content=text, tokens=nodes[text].tokens, added_at=now, accessed_at=now)
+        Item(
+            id=nodes[text].id,
+            content=text,
+            tokens=nodes[text].tokens,
+            added_at=now,
+            accessed_at=now,
+        )
         for text in contents
     ]
 
@@ -262,7 +284,9 @@ def test_forgetting_purging_and_erasing_reach_every_process(make: Make) -> None:
             assert (kept.content in held(far)) == (end in ("forget", "purge", "erase a key"))
 
 
-def test_processes_that_together_exceed_the_budget_keep_the_best_and_write_down_who_left(make: Make) -> None:
+def test_processes_that_together_exceed_the_budget_keep_the_best_and_write_down_who_left(
+    make: Make,
+) -> None:
     gone: list[Eviction] = []
     with make(budget=6, tokenizer=count, policy="fifo", on_evict=gone.append) as memory:
         memory.remember("one two three")
@@ -271,7 +295,9 @@ def test_processes_that_together_exceed_the_budget_keep_the_best_and_write_down_
         far.load(now=time.time())
         memory.remember("seven eight nine")
         memory.remember("ten eleven twelve")
-        far.hold(at_now(memory, "one two three"), now=time.time())  # its plan knew nothing of the two
+        far.hold(
+            at_now(memory, "one two three"), now=time.time()
+        )  # its plan knew nothing of the two
         assert held(far) == ["ten eleven twelve", "one two three"]
         assert [item.content for item in memory.working.items] == held(far)
         assert rows(memory) == held(far)
@@ -282,7 +308,10 @@ def rows(memory: Memory) -> list[str]:
     with memory._engine.transaction() as connection:
         changes = table.read_changes(connection, memory._engine.working.key, since=None, known=())
     assert changes is not None
-    return [item.content for item in sorted(changes.held.values(), key=lambda item: (item.added_at, item.id))]
+    return [
+        item.content
+        for item in sorted(changes.held.values(), key=lambda item: (item.added_at, item.id))
+    ]
 
 
 def test_an_eviction_elsewhere_is_no_eviction_here(make: Make) -> None:
@@ -293,8 +322,13 @@ def test_an_eviction_elsewhere_is_no_eviction_here(make: Make) -> None:
         assert len(gone) == 1
         far = elsewhere(memory)
         far.load(now=time.time())
-        assert [e.item.content for e in far.hold(at_now(memory, "one two three"), now=time.time())] == ["four five six"]
-        assert [item.content for item in memory.working.items] == ["seven eight nine", "one two three"]
+        assert [
+            e.item.content for e in far.hold(at_now(memory, "one two three"), now=time.time())
+        ] == ["four five six"]
+        assert [item.content for item in memory.working.items] == [
+            "seven eight nine",
+            "one two three",
+        ]
         assert len(gone) == 1
 
 
@@ -311,7 +345,9 @@ def test_accesses_survive_a_restart_and_add_up_between_processes(make: Make) -> 
     del memory
     shutdown()
     with make(tokenizer=count, policy="lfu_lru") as again:
-        assert {item.id: (item.access_count, item.accessed_at) for item in again.working.items} == before
+        assert {
+            item.id: (item.access_count, item.accessed_at) for item in again.working.items
+        } == before
         far = elsewhere(again)
         far.load(now=time.time())
         again.recall("often", mode="text")
@@ -349,7 +385,9 @@ def test_what_was_forgotten_before_it_could_be_held_is_not_held(make: Make) -> N
         assert len(memory._engine.working.memory) == 0
 
 
-def test_a_commit_that_fails_changes_neither_place(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_commit_that_fails_changes_neither_place(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with make(budget=6, tokenizer=count, policy="fifo") as memory:
         memory.remember_many([{"content": "one two three"}, {"content": "four five six"}])
 
@@ -360,7 +398,11 @@ def test_a_commit_that_fails_changes_neither_place(make: Make, monkeypatch: pyte
             patch.setattr(table, "change", full)
             with pytest.raises(StorageError):
                 memory.remember("seven eight nine")
-        assert [item.content for item in memory.working.items] == rows(memory) == ["one two three", "four five six"]
+        assert (
+            [item.content for item in memory.working.items]
+            == rows(memory)
+            == ["one two three", "four five six"]
+        )
         assert memory._engine.working.memory.reserved == 0
 
 
@@ -375,7 +417,10 @@ def test_a_policy_that_reads_the_memory_which_asks_it_does_not_stop_it(make: Mak
         for text in ("one two three", "four five six", "seven eight nine"):
             memory.remember(text)
         assert asked
-        assert [item.content for item in memory.working.items] == ["four five six", "seven eight nine"]
+        assert [item.content for item in memory.working.items] == [
+            "four five six",
+            "seven eight nine",
+        ]
 
 
 Step = tuple[int, str, int]
@@ -393,7 +438,9 @@ def library(make: Make) -> Callable[[str], tuple[Memory, list[Item]]]:
     def of(tenant: str, policy: str = "fifo") -> tuple[Memory, list[Item]]:
         memory = make(tenant=tenant, tokenizer=count, budget=12, policy=policy)
         texts = [" ".join([f"n{n}"] * (1 + n % 6)) for n in range(12)]
-        memory.remember_many([{"content": text, "importance": n % 5} for n, text in enumerate(texts)])
+        memory.remember_many(
+            [{"content": text, "importance": n % 5} for n, text in enumerate(texts)]
+        )
         items = at_now(memory, *texts)
         memory.working.clear()
         return memory, items
@@ -401,11 +448,20 @@ def library(make: Make) -> Callable[[str], tuple[Memory, list[Item]]]:
     return of
 
 
-@example(steps=[(0, "recall", 0), (0, "recall", 1), (1, "hold", 1), (0, "hold", 0)], policy="importance", seed=0)
+@example(
+    steps=[(0, "recall", 0), (0, "recall", 1), (1, "hold", 1), (0, "hold", 0)],
+    policy="importance",
+    seed=0,
+)
 @given(steps=STEPS, policy=st.sampled_from(POLICIES), seed=st.integers(0, 10**9))
-@examples(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(
+    max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 def test_three_processes_agree_with_the_table_whatever_each_does_and_whoever_looks_last(
-    library: Callable[[str, str], tuple[Memory, list[Item]]], steps: list[Step], policy: str, seed: int
+    library: Callable[[str, str], tuple[Memory, list[Item]]],
+    steps: list[Step],
+    policy: str,
+    seed: int,
 ) -> None:
     memory, items = library(f"three-{seed}-{time.time_ns()}", policy)
     three = [memory._engine.working, elsewhere(memory), elsewhere(memory)]
@@ -414,7 +470,9 @@ def test_three_processes_agree_with_the_table_whatever_each_does_and_whoever_loo
         if action == "hold":
             one.hold([item], now=time.time())
         elif action == "recall":
-            one.hold_unwritten([replace(item, added_at=time.time())], now=time.time(), report=lambda gone: None)
+            one.hold_unwritten(
+                [replace(item, added_at=time.time())], now=time.time(), report=lambda gone: None
+            )
         elif action == "write":
             one.write_unwritten(now=time.time())
         elif action == "remove":
@@ -450,7 +508,9 @@ def test_threads_of_two_processes_agree_with_the_table_at_rest(
                 if dice.random() < 0.4:
                     one.hold([dice.choice(items)], now=time.time())
                 elif dice.random() < 0.5:
-                    one.hold_unwritten([dice.choice(items)], now=time.time(), report=lambda gone: None)
+                    one.hold_unwritten(
+                        [dice.choice(items)], now=time.time(), report=lambda gone: None
+                    )
                 elif dice.random() < 0.4:
                     one.write_unwritten(now=time.time())
                 else:
@@ -473,7 +533,9 @@ def test_threads_of_two_processes_agree_with_the_table_at_rest(
 
 
 def test_what_comes_back_while_it_is_let_go_stays(
-    library: Callable[[str], tuple[Memory, list[Item]]], tenant: str, monkeypatch: pytest.MonkeyPatch
+    library: Callable[[str], tuple[Memory, list[Item]]],
+    tenant: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     memory, items = library(tenant)
     one = memory._engine.working

@@ -33,7 +33,9 @@ class Clock:
         self.now += timedelta(minutes=1)
 
 
-def of(memory: Memory, session: str = "talk", turns: tuple[int, int] = ALL, *, first: int = 8) -> list[NotedChange]:
+def of(
+    memory: Memory, session: str = "talk", turns: tuple[int, int] = ALL, *, first: int = 8
+) -> list[NotedChange]:
     """What a memory's owner has on record of a session, after what was held is written."""
     memory.flush()
     return read.working_history(memory._engine, {session: turns}, first=first, limit=100)
@@ -45,7 +47,9 @@ def words(moved: Sequence[Any]) -> list[str | None]:
 
 def counted(database: Database, tenant: str) -> int:
     with database.transaction(tenant, claim=EVERYBODY) as connection:
-        row = connection.execute("select count(*) as n from working_changes where tenant = this_tenant()").fetchone()
+        row = connection.execute(
+            "select count(*) as n from working_changes where tenant = this_tenant()"
+        ).fetchone()
     assert row is not None
     return int(row["n"])
 
@@ -57,13 +61,20 @@ def test_what_a_message_evicts_is_on_record_at_its_turn_with_the_reason(make: Ma
     assert of(memory) == []
     memory.remember("this is what drives the first of them out")
     [change] = of(memory)
-    assert (change.session, change.seq, change.holder, change.shared) == ("talk", 3, memory.robot, False)
+    assert (change.session, change.seq, change.holder, change.shared) == (
+        "talk",
+        3,
+        memory.robot,
+        False,
+    )
     assert words(change.evicted) == ["one two three four five six seven eight"]
     assert (change.evicted[0].tokens, change.policy, change.recalled) == (8, "fifo", ())
     assert change.evicted[0].score is not None
 
 
-def test_what_recall_brings_in_is_on_record_at_the_turn_before_it_although_it_is_written_later(make: Make) -> None:
+def test_what_recall_brings_in_is_on_record_at_the_turn_before_it_although_it_is_written_later(
+    make: Make,
+) -> None:
     clock = Clock()
     other = make(session="before", clock=clock)
     fact = other.remember("The boat is moored in Hanko.")
@@ -77,18 +88,30 @@ def test_what_recall_brings_in_is_on_record_at_the_turn_before_it_although_it_is
     clock.pass_a_minute()
     memory.remember("Said at once after that, before anything was written.", role="assistant")
     first, second = of(memory)
-    assert (first.seq, words(first.recalled), first.at) == (0, ["The boat is moored in Hanko."], START)
-    assert (second.seq, words(second.recalled), second.policy) == (1, ["The boat is painted green."], None)
+    assert (first.seq, words(first.recalled), first.at) == (
+        0,
+        ["The boat is moored in Hanko."],
+        START,
+    )
+    assert (second.seq, words(second.recalled), second.policy) == (
+        1,
+        ["The boat is painted green."],
+        None,
+    )
     assert first.recalled[0].id == fact.id
 
 
-def test_messages_with_times_of_their_own_do_not_move_what_was_recalled_to_another_turn(make: Make) -> None:
+def test_messages_with_times_of_their_own_do_not_move_what_was_recalled_to_another_turn(
+    make: Make,
+) -> None:
     make(session="before").remember("The boat is moored in Hanko.")
     memory = make(session="talk")
     memory.remember("from an old letter", at=START - timedelta(days=900))
     memory.remember("planned for later", at=datetime.now(UTC) + timedelta(days=900))
     memory.recall("Where is the boat moored?", mode="text")
-    assert [change.seq for change in of(memory)] == [1], "the last message that was not later than the recall"
+    assert [change.seq for change in of(memory)] == [1], (
+        "the last message that was not later than the recall"
+    )
 
 
 def test_what_a_recall_drives_out_is_on_record_with_what_it_brought(make: Make) -> None:
@@ -106,7 +129,11 @@ def test_what_somebody_removes_is_on_record_without_a_policy(make: Make) -> None
     node = memory.remember("The boat is moored in Hanko.")
     memory.working.remove(node.id)
     [change] = of(memory)
-    assert (words(change.evicted), change.policy, change.evicted[0].score) == ([node.content], None, None)
+    assert (words(change.evicted), change.policy, change.evicted[0].score) == (
+        [node.content],
+        None,
+        None,
+    )
 
 
 def test_long_lists_are_cut_and_say_how_long_they_are(make: Make) -> None:
@@ -123,7 +150,10 @@ def test_only_the_asked_turns_of_the_owners_own_sets_are_read(make: Make) -> Non
         for number in range(4):
             memory.remember(f"{user} says five words {number}")
     assert [
-        change.seq for change in of(make(user="ann", session="talk", budget=5, policy="fifo", tokenizer=str.split))
+        change.seq
+        for change in of(
+            make(user="ann", session="talk", budget=5, policy="fifo", tokenizer=str.split)
+        )
     ] == [2, 3, 4]
     seen = of(make(user="bob", session="other"), turns=(3, 3))
     assert [words(change.evicted) for change in seen] == [["bob says five words 1"]]
@@ -150,7 +180,10 @@ def test_what_is_erased_or_purged_leaves_the_record_and_the_others_keep_their_sc
     memory.erase(key="k1", confirm="confirmed")
     [after] = of(memory)
     assert [each.id for each in after.evicted] == [nodes[0].id, nodes[2].id]
-    assert [each.score for each in after.evicted] == [before.evicted[0].score, before.evicted[2].score]
+    assert [each.score for each in after.evicted] == [
+        before.evicted[0].score,
+        before.evicted[2].score,
+    ]
     for node in (nodes[0], nodes[2]):
         memory.forget(node.id)
     memory.purge(datetime.now(UTC) + timedelta(days=1), confirm="confirmed")
@@ -178,7 +211,9 @@ def test_a_sweep_deletes_what_is_older_than_the_setting_and_a_set_keeps_its_last
     for number in range(4):
         memory.remember(f"these are five words {number}")
     with database.transaction(tenant, claim=EVERYBODY) as connection:
-        connection.execute("update working_changes set at = %s where seq = 2", [now - timedelta(days=3)])
+        connection.execute(
+            "update working_changes set at = %s where seq = 2", [now - timedelta(days=3)]
+        )
         connection.execute("update working_sets set version = 10002 where version > 2")
     memory.sweep()
     assert [change.seq for change in of(memory)] == [3, 4]
@@ -202,7 +237,9 @@ def test_the_worker_deletes_old_records_of_all_tenants_and_nobody_else_may(
     assert [change.seq for change in of(memory)] == [3]
 
 
-def test_nothing_is_recorded_where_the_setting_is_zero(make: Make, database: Database, tenant: str) -> None:
+def test_nothing_is_recorded_where_the_setting_is_zero(
+    make: Make, database: Database, tenant: str
+) -> None:
     off = Settings(**SETTINGS.model_dump(by_alias=True) | {"working_history": timedelta(0)})
     memory = make(session="talk", budget=5, policy="fifo", tokenizer=str.split, settings=off)
     for number in range(3):

@@ -43,7 +43,9 @@ def mind(memory: Memory) -> list[str]:
     return [item.content for item in memory.working.items]
 
 
-def test_recall_does_not_wait_for_whoever_holds_the_rows_of_its_working_memory(make: Make, database: Database) -> None:
+def test_recall_does_not_wait_for_whoever_holds_the_rows_of_its_working_memory(
+    make: Make, database: Database
+) -> None:
     with make(budget=8, tokenizer=count) as memory:
         memory.remember("one two three")
         memory.working.clear()
@@ -59,8 +61,12 @@ def test_recall_does_not_wait_for_whoever_holds_the_rows_of_its_working_memory(m
         assert rows(memory) == ["one two three"]
 
 
-def test_another_process_sees_what_is_held_within_the_interval_and_nobody_has_to_ask_for_it(make: Make) -> None:
-    with make(tokenizer=count, settings=Settings(**SETTINGS.model_dump(by_alias=True) | {"worker": "off"})) as memory:
+def test_another_process_sees_what_is_held_within_the_interval_and_nobody_has_to_ask_for_it(
+    make: Make,
+) -> None:
+    with make(
+        tokenizer=count, settings=Settings(**SETTINGS.model_dump(by_alias=True) | {"worker": "off"})
+    ) as memory:
         memory.remember("one two three")
         memory.working.clear()
         memory.recall("one two", mode="text")
@@ -71,7 +77,9 @@ def test_another_process_sees_what_is_held_within_the_interval_and_nobody_has_to
 
 
 @pytest.mark.parametrize("by", ["flush", "close", "shutdown", "backup"])
-def test_what_is_held_is_written_by(make: Make, nothing_by_itself: None, by: str, tmp_path: Any) -> None:
+def test_what_is_held_is_written_by(
+    make: Make, nothing_by_itself: None, by: str, tmp_path: Any
+) -> None:
     memory = make(tokenizer=count)
     memory.remember("one two three")
     memory.working.clear()
@@ -92,8 +100,13 @@ def test_what_is_held_is_written_by(make: Make, nothing_by_itself: None, by: str
     assert item.access_count == 1  # counted in the row that was written before it
 
 
-def test_a_group_and_a_process_that_stops_after_its_reply_write_at_once(make: Make, nothing_by_itself: None) -> None:
-    with make("alone", embed="now", tokenizer=count) as memory, make("member", tokenizer=count) as member:
+def test_a_group_and_a_process_that_stops_after_its_reply_write_at_once(
+    make: Make, nothing_by_itself: None
+) -> None:
+    with (
+        make("alone", embed="now", tokenizer=count) as memory,
+        make("member", tokenizer=count) as member,
+    ):
         memory.remember("one two three")
         memory.working.clear()
         memory.recall("one two", mode="text")
@@ -140,7 +153,9 @@ def test_remembering_evicts_what_was_only_just_recalled_as_if_it_were_written(
         assert sorted(held(elsewhere(memory))) == ["four five six", "seven eight nine"]
 
 
-def test_what_recall_evicted_and_is_said_again_is_held_by_both(make: Make, nothing_by_itself: None) -> None:
+def test_what_recall_evicted_and_is_said_again_is_held_by_both(
+    make: Make, nothing_by_itself: None
+) -> None:
     with make(budget=5, tokenizer=count, policy="fifo") as memory:
         memory.remember("one two three")
         memory.remember("four five six")
@@ -156,7 +171,9 @@ def test_what_recall_evicted_and_is_said_again_is_held_by_both(make: Make, nothi
 
 
 @pytest.mark.parametrize("end", ["forget", "erase the key", "erase the user"])
-def test_what_is_forgotten_elsewhere_before_its_hold_is_written_leaves_at_the_next_look(make: Make, end: str) -> None:
+def test_what_is_forgotten_elsewhere_before_its_hold_is_written_leaves_at_the_next_look(
+    make: Make, end: str
+) -> None:
     with make(tokenizer=count, user="ann") as memory:
         node = memory.remember("to be forgotten", key="k")
         items = at_now(memory, "to be forgotten")
@@ -175,7 +192,9 @@ def test_what_is_forgotten_elsewhere_before_its_hold_is_written_leaves_at_the_ne
         assert far.is_written
         assert rows(memory) == held(far) == []
         with memory._engine.transaction() as connection:
-            sets = connection.execute("select owner from working_sets where owner = 'ann' and tenant = this_tenant()")
+            sets = connection.execute(
+                "select owner from working_sets where owner = 'ann' and tenant = this_tenant()"
+            )
             assert bool(sets.fetchall()) == (end != "erase the user")
 
 
@@ -193,7 +212,9 @@ def test_what_is_forgotten_here_or_purged_is_not_written_and_does_not_come_back(
         assert mind(memory) == rows(memory) == []
 
 
-def test_what_was_forgotten_while_its_hold_was_on_the_way_is_refused(make: Make, nothing_by_itself: None) -> None:
+def test_what_was_forgotten_while_its_hold_was_on_the_way_is_refused(
+    make: Make, nothing_by_itself: None
+) -> None:
     with make(tokenizer=count) as memory:
         memory.remember("to be forgotten")
         items = at_now(memory, "to be forgotten")
@@ -227,7 +248,9 @@ def test_what_cannot_be_written_is_kept_and_written_when_it_can(
         assert rows(memory) == ["one two three"]
 
 
-def test_the_thread_tries_again_by_itself_after_an_error(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_thread_tries_again_by_itself_after_an_error(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
     shutdown()
     monkeypatch.setattr(write_behind, "INTERVAL", 0.02)
     failures: list[str] = []
@@ -308,7 +331,9 @@ def test_one_working_memory_that_cannot_be_written_keeps_no_other_from_it(
     assert rows(first) == ["one two three"]
 
 
-@pytest.mark.skipif(SETTINGS.user_walls, reason="the login of the proxy's url does not know the key")
+@pytest.mark.skipif(
+    SETTINGS.user_walls, reason="the login of the proxy's url does not know the key"
+)
 def test_a_connection_that_is_lost_while_it_is_written_changes_nothing(
     make: Make, database: Database, nothing_by_itself: None
 ) -> None:
@@ -326,7 +351,9 @@ def test_a_connection_that_is_lost_while_it_is_written_changes_nothing(
         shutdown()
 
 
-def test_a_killed_process_has_lost_what_it_held_last_and_nothing_else(make: Make, nothing_by_itself: None) -> None:
+def test_a_killed_process_has_lost_what_it_held_last_and_nothing_else(
+    make: Make, nothing_by_itself: None
+) -> None:
     memory = make(tokenizer=count)
     memory.remember("said before")
     memory.working.clear()
@@ -344,7 +371,9 @@ def test_a_killed_process_has_lost_what_it_held_last_and_nothing_else(make: Make
     assert {hit.content for hit in found} == {"said before", "said by the one that died"}
 
 
-def test_a_forked_child_leaves_to_its_parent_what_the_parent_held(make: Make, nothing_by_itself: None) -> None:
+def test_a_forked_child_leaves_to_its_parent_what_the_parent_held(
+    make: Make, nothing_by_itself: None
+) -> None:
     memory = make(tokenizer=count)
     memory.remember("one two three")
     memory.working.clear()
@@ -378,7 +407,9 @@ def test_a_working_memory_whose_last_memory_is_gone_is_written_and_may_have_anot
             gc.enable()
 
 
-def test_removing_what_is_not_written_yet_keeps_it_away(make: Make, nothing_by_itself: None) -> None:
+def test_removing_what_is_not_written_yet_keeps_it_away(
+    make: Make, nothing_by_itself: None
+) -> None:
     with make(tokenizer=count) as memory:
         memory.remember_many([{"content": "one two three"}, {"content": "one two four"}])
         memory.working.clear()
@@ -408,7 +439,9 @@ def test_a_change_that_undoes_what_is_being_written_is_written_after_it(
         flushing = threading.Thread(target=memory.flush)
         flushing.start()
         assert begun.wait(30)
-        remembering = threading.Thread(target=lambda: memory.remember("seven eight nine", importance=5))
+        remembering = threading.Thread(
+            target=lambda: memory.remember("seven eight nine", importance=5)
+        )
         remembering.start()
         remembering.join(0.3)
         assert remembering.is_alive()  # it evicts what is just being written
@@ -419,20 +452,31 @@ def test_a_change_that_undoes_what_is_being_written_is_written_after_it(
         assert sorted(held(elsewhere(memory))) == ["four five six", "seven eight nine"]
 
 
-def test_receipts_that_cannot_be_written_are_bounded_and_what_is_held_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_receipts_that_cannot_be_written_are_bounded_and_what_is_held_is_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(unwritten, "MOST_RECEIPTS", 5)
     memory, pending = WorkingMemory(budget=3, policy="fifo"), Unwritten()
     for number in range(30):
         plan = memory.plan(
-            [Item(id=str(number), content="x", tokens=1, added_at=number, accessed_at=number)], now=number
+            [Item(id=str(number), content="x", tokens=1, added_at=number, accessed_at=number)],
+            now=number,
         )
         memory.apply(plan, now=number)
         pending.add(plan)
     assert [id for id, move in pending.waiting.items() if move.admitted] == ["27", "28", "29"]
-    assert [id for id, move in pending.waiting.items() if not move.admitted] == ["22", "23", "24", "25", "26"]
+    assert [id for id, move in pending.waiting.items() if not move.admitted] == [
+        "22",
+        "23",
+        "24",
+        "25",
+        "26",
+    ]
 
 
-def test_working_sets_are_in_step_after_a_race_of_recall_and_remember(make: Make, tenant: str) -> None:
+def test_working_sets_are_in_step_after_a_race_of_recall_and_remember(
+    make: Make, tenant: str
+) -> None:
     with make(budget=12, tokenizer=count, policy="lru") as memory:
         memory.remember_many([{"content": " ".join([f"n{n}"] * (1 + n % 6))} for n in range(12)])
         raised: list[BaseException] = []

@@ -1,6 +1,7 @@
 """A metadata filter as a tree of conditions, which `jsonpath` writes for PostgreSQL.
 
-One rule covers what is missing: a missing key reads as null, and only `$exists` tells the two apart.
+One rule covers what is missing: a missing key reads as null, and only `$exists` tells the two
+apart.
 """
 
 from __future__ import annotations
@@ -8,12 +9,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-Operator = Literal["eq", "gt", "gte", "lt", "lte", "in", "contains", "icontains", "like", "ilike", "exists"]
+Operator = Literal[
+    "eq", "gt", "gte", "lt", "lte", "in", "contains", "icontains", "like", "ilike", "exists"
+]
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """One operator on one key; `value` is a plain JSON value. "a.b" is the exact key "a.b", else "b" within "a"."""
+    """One operator on one key; `value` is a plain JSON value. "a.b" is the exact key "a.b", else
+    "b" within "a".
+    """
 
     operator: Operator
     key: str

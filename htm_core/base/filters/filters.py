@@ -1,19 +1,22 @@
-"""Metadata filters: `where={"kind": "note", "year": {"$gte": 2025}}`, validated and compiled for PostgreSQL.
+"""Metadata filters: `where={"kind": "note", "year": {"$gte": 2025}}`, validated and compiled for
+PostgreSQL.
 
-    {"k": v}  $eq $ne          equality, types and all; a list equals a list, `$contains` looks into it
-    $gt $gte $lt $lte          numbers with numbers, strings with strings (datetimes too), else false
-    $between                   [low, high]: from low to high, both included
+    {"k": v}  $eq $ne          equality, types and all; a list equals a list, `$contains` looks into
+    it $gt $gte $lt $lte          numbers with numbers, strings with strings (datetimes too), else
+    false $between                   [low, high]: from low to high, both included
     $in $nin                   one of a list of values, none of them
     $contains                  an array has the value, or a string has the substring
     $icontains                 a string has the substring, in any letter case
-    $like $ilike               a whole string fits a pattern, where % is any text and _ any character; $ilike in any letter case
-    $exists                    the key is there (true), even when null, or is not (false)
-    $has                       an object for which this filter holds, whatever other keys it has
-    $and $or $not              of filters, $not of one or of a list of which none holds; `{"k": {"$not": {...}}}` too
+    $like $ilike               a whole string fits a pattern, where % is any text and _ any
+    character; $ilike in any letter case $exists                    the key is there (true), even
+    when null, or is not (false) $has                       an object for which this filter holds,
+    whatever other keys it has $and $or $not              of filters, $not of one or of a list of
+    which none holds; `{"k": {"$not": {...}}}` too
 
-Several keys, and several operators of a key, must all hold. "a.b" is the exact key "a.b" where there is one, else "b"
-within "a". A missing key reads as null: `$ne`, `$nin` and `$not` hold for it, and `{"k": None}` finds it. Keys and texts mean the
-same with composed accents as with accents by themselves (NFC, NFD); only orderings go by code points.
+Several keys, and several operators of a key, must all hold. "a.b" is the exact key "a.b" where
+there is one, else "b" within "a". A missing key reads as null: `$ne`, `$nin` and `$not` hold for
+it, and `{"k": None}` finds it. Keys and texts mean the same with composed accents as with accents
+by themselves (NFC, NFD); only orderings go by code points.
 """
 
 from __future__ import annotations
@@ -36,17 +39,21 @@ from .conditions import And, Comparison, Condition, Has, Not, Operator, Or
 from .json_values import PLACE_LENGTH, json_bytes, kind, plain, plain_key
 from .jsonpath import json_path, pattern_parts
 
-KNOWN = "$eq $ne $gt $gte $lt $lte $between $in $nin $contains $icontains $like $ilike $exists $has on a key, and $and $or $not"
+KNOWN = (
+    "$eq $ne $gt $gte $lt $lte $between $in $nin $contains $icontains $like $ilike $exists "
+    "$has on a key, and $and $or $not"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Filter:
     """A validated filter, in the forms in which it is used.
 
-    `json` is the parameter of the SQL function `matches(metadata, filter)`: a JSON path and the values it names; {} lets
-    everything pass. `equalities` is an object that metadata must contain (`metadata @> equalities`) to pass, which an
-    index can check. It is necessary, but not sufficient; None when there is none. `beyond_equalities` is what is still to be
-    checked of metadata that contain them: `json`, or None where they say it all, which costs a tenth.
+    `json` is the parameter of the SQL function `matches(metadata, filter)`: a JSON path and the
+    values it names; {} lets everything pass. `equalities` is an object that metadata must contain
+    (`metadata @> equalities`) to pass, which an index can check. It is necessary, but not
+    sufficient; None when there is none. `beyond_equalities` is what is still to be checked of
+    metadata that contain them: `json`, or None where they say it all, which costs a tenth.
     """
 
     condition: Condition
@@ -58,18 +65,21 @@ class Filter:
 def compile_where(where: Mapping[str, Any] | None) -> Filter:
     """Validate a filter and prepare it for PostgreSQL.
 
-    Raises `InvalidInput` naming the place, what came and what is known. None and {} let everything pass.
+    Raises `InvalidInput` naming the place, what came and what is known. None and {} let everything
+    pass.
     """
     condition = _all_of(where, "where", WHERE_LEVELS) if where is not None else And(())
     if _has_too_many(condition):
         raise InvalidInput(
-            f"where: expected at most {WHERE_CONDITIONS:,} conditions, got more (one on a dotted key counts twice, and inside "
+            f"where: expected at most {WHERE_CONDITIONS:,} conditions, got more (one on a dotted "
+            "key counts twice, and inside "
             'of $has again); for many values of one key use {"key": {"$in": [...]}}.'
         )
     json = json_path(condition) if condition != And(()) else {}
     if json_bytes(json.get("values")) > WHERE_BYTES:
         raise InvalidInput(
-            f"where: expected values of at most {WHERE_BYTES:,} bytes as JSON, got {json_bytes(json['values']):,}; compare "
+            f"where: expected values of at most {WHERE_BYTES:,} bytes as JSON, got "
+            f"{json_bytes(json['values']):,}; compare "
             "with fewer or shorter ones."
         )
     equalities = _equalities(condition)
@@ -82,9 +92,11 @@ def compile_where(where: Mapping[str, Any] | None) -> Filter:
 
 
 def _has_too_many(condition: Condition) -> bool:
-    """True if PostgreSQL would read too many conditions: those on a dotted key are written twice, with all that they hold.
+    """True if PostgreSQL would read too many conditions: those on a dotted key are written twice,
+    with all that they hold.
 
-    It stops there: what is within several forms of a key comes once for each of them, at each level.
+    It stops there: what is within several forms of a key comes once for each of them, at each
+    level.
     """
     left, conditions, seen = [(condition, 1)], 0, 0
     while left and conditions <= WHERE_CONDITIONS and seen <= 4 * WHERE_CONDITIONS:
@@ -105,7 +117,9 @@ def _has_too_many(condition: Condition) -> bool:
 
 def _all_of(where: Any, at: str, depth: int) -> Condition:
     if not isinstance(where, Mapping):
-        raise InvalidInput(f'{at}: expected a mapping such as {{"key": value}}, got {type(where).__name__}.')
+        raise InvalidInput(
+            f'{at}: expected a mapping such as {{"key": value}}, got {type(where).__name__}.'
+        )
     if depth == 0:
         raise InvalidInput(f"{at}: nested deeper than {WHERE_LEVELS} levels; flatten the filter.")
     return _and([_entry(key, value, at, depth - 1) for key, value in where.items()])
@@ -116,7 +130,9 @@ def _and(parts: list[Condition]) -> Condition:
 
 
 def _entry(key: Any, value: Any, at: str, depth: int) -> Condition:
-    """One entry of a mapping: $and, $or or $not of filters, operators on a key, or a value that the key must equal."""
+    """One entry of a mapping: $and, $or or $not of filters, operators on a key, or a value that the
+    key must equal.
+    """
     name = plain_key(key, at=at)
     at = f"{at[:PLACE_LENGTH]}.{name[:PLACE_LENGTH]}"
     if not name.startswith("$"):
@@ -129,7 +145,8 @@ def _entry(key: Any, value: Any, at: str, depth: int) -> Condition:
         raise _unknown(name, at)
     if not isinstance(value, list | tuple) or not value:
         raise InvalidInput(
-            f'{at}: expected a non-empty list of filters, got {value!r:.80}; write {{"{name}": [{{...}}]}}.'
+            f'{at}: expected a non-empty list of filters, got {value!r:.80}; write {{"{name}": '
+            f"[{{...}}]}}."
         )
     parts = tuple(_all_of(part, f"{at}[{place}]", depth) for place, part in enumerate(value))
     if name == "$not":  # of several: none of them holds
@@ -153,7 +170,9 @@ def _operator(name: Any, key: str, value: Any, at: str, depth: int) -> Condition
     match name:
         case "$not":
             if not isinstance(value, Mapping) or not value:
-                raise InvalidInput(f'{at}: expected operators such as {{"$gt": 5}}, got {value!r:.80}.')
+                raise InvalidInput(
+                    f'{at}: expected operators such as {{"$gt": 5}}, got {value!r:.80}.'
+                )
             return Not(_operators(key, value, at, depth))
         case "$has":
             part = _all_of(value, at, depth)
@@ -163,24 +182,35 @@ def _operator(name: Any, key: str, value: Any, at: str, depth: int) -> Condition
             return equal if name == "$eq" else Not(equal)
         case "$in" | "$nin":
             if not isinstance(value, list | tuple):
-                raise InvalidInput(f"{at}: expected a list of values, got {type(value).__name__}; write [value].")
+                raise InvalidInput(
+                    f"{at}: expected a list of values, got {type(value).__name__}; write [value]."
+                )
             several = [form for each in plain(value, at=at) for form in _forms(each)]
             one_of = _or([Comparison("in", each, several) for each in _forms(key)])
             return one_of if name == "$in" else Not(one_of)
         case "$gt" | "$gte" | "$lt" | "$lte":
-            return _or([Comparison(_ORDERINGS[name], each, _bound(value, at)) for each in _forms(key)])
+            return _or(
+                [Comparison(_ORDERINGS[name], each, _bound(value, at)) for each in _forms(key)]
+            )
         case "$between":
             if not isinstance(value, list | tuple) or len(value) != 2:
                 raise InvalidInput(f"{at}: expected [low, high], got {value!r:.80}.")
             low, high = (_bound(bound, f"{at}[{place}]") for place, bound in enumerate(value))
-            return _or([And((Comparison("gte", each, low), Comparison("lte", each, high))) for each in _forms(key)])
+            return _or(
+                [
+                    And((Comparison("gte", each, low), Comparison("lte", each, high)))
+                    for each in _forms(key)
+                ]
+            )
         case "$contains":
             if isinstance(value, str):
                 _check_length(value, at, longest=SUBSTRING_LENGTH)
             return _each_form("contains", key, plain(value, at=at))
         case "$icontains":
             if not isinstance(value, str):
-                raise InvalidInput(f"{at}: expected a text, got {value!r:.80}; for other values use $contains.")
+                raise InvalidInput(
+                    f"{at}: expected a text, got {value!r:.80}; for other values use $contains."
+                )
             _check_length(value, at, longest=SUBSTRING_ANY_CASE_LENGTH)
             return _each_form("icontains", key, plain(value, at=at))
         case "$like" | "$ilike":
@@ -207,13 +237,17 @@ def _or(parts: list[Condition]) -> Condition:
 
 
 def _forms(value: Any) -> list[Any]:
-    """A JSON value as it is, and with the accents in its texts composed and by themselves (Unicode's NFC and NFD)."""
+    """A JSON value as it is, and with the accents in its texts composed and by themselves
+    (Unicode's NFC and NFD).
+    """
     if not isinstance(value, str | list | dict) or (isinstance(value, str) and value.isascii()):
         return [value]
     text = json.dumps(value, ensure_ascii=False)
     return [
         json.loads(form)
-        for form in dict.fromkeys([text, *(unicodedata.normalize(name, text) for name in ("NFC", "NFD"))])
+        for form in dict.fromkeys(
+            [text, *(unicodedata.normalize(name, text) for name in ("NFC", "NFD"))]
+        )
     ]
 
 
@@ -222,14 +256,17 @@ _ORDERINGS: dict[str, Operator] = {"$gt": "gt", "$gte": "gte", "$lt": "lt", "$lt
 
 def _check_length(text: str, at: str, *, longest: int) -> None:
     if len(text) > longest:
-        raise InvalidInput(f"{at}: expected at most {longest:,} characters, got {len(text):,}; search for less.")
+        raise InvalidInput(
+            f"{at}: expected at most {longest:,} characters, got {len(text):,}; search for less."
+        )
 
 
 def _bound(value: Any, at: str) -> Any:
     bound = plain(value, at=at)
     if kind(bound) not in ("number", "string"):
         raise InvalidInput(
-            f"{at}: expected a number, a string or an aware datetime to compare with, got {value!r:.80}."
+            f"{at}: expected a number, a string or an aware datetime to compare with, got "
+            f"{value!r:.80}."
         )
     return bound
 
@@ -242,7 +279,9 @@ def _unknown(name: Any, at: str) -> InvalidInput:
 
 
 def _equalities(condition: Condition) -> dict[str, Any] | None:
-    """Return the equalities that metadata must contain: those that all must hold, of keys without a dot."""
+    """Return the equalities that metadata must contain: those that all must hold, of keys without a
+    dot.
+    """
     equalities: dict[str, Any] = {}
     for test in _conjuncts(condition):
         if isinstance(test, Has):
@@ -255,10 +294,14 @@ def _equalities(condition: Condition) -> dict[str, Any] | None:
 
 
 def _only_equalities(condition: Condition, equalities: dict[str, Any] | None) -> bool:
-    """True if metadata that contain the equalities pass: strings, numbers or truth values, each of a key of its own."""
+    """True if metadata that contain the equalities pass: strings, numbers or truth values, each of
+    a key of its own.
+    """
     parts = condition.parts if isinstance(condition, And) else (condition,)
     return len(parts) == len(equalities or {}) and all(
-        isinstance(part, Comparison) and part.operator == "eq" and isinstance(part.value, str | int | float | bool)
+        isinstance(part, Comparison)
+        and part.operator == "eq"
+        and isinstance(part.value, str | int | float | bool)
         for part in parts
     )
 

@@ -1,8 +1,8 @@
 """The values of metadata: plain JSON, compared as `jsonb` compares them.
 
-Types never mix: true is not 1, "10" is not 10, and a comparison between two types is false rather than an error.
-Numbers compare by their exact decimal value (1 = 1.0, but 9007199254740993 ≠ 9007199254740992.0), strings by code
-point.
+Types never mix: true is not 1, "10" is not 10, and a comparison between two types is false rather
+than an error. Numbers compare by their exact decimal value (1 = 1.0, but 9007199254740993 ≠
+9007199254740992.0), strings by code point.
 """
 
 from __future__ import annotations
@@ -21,32 +21,46 @@ PLACE_LENGTH = 200  # characters of a place that an error names
 _LARGEST_INTEGER = 10**INTEGER_DIGITS
 _LARGEST_BITS = _LARGEST_INTEGER.bit_length()  # compared first, since it costs nothing
 
-_KINDS = {bool: "boolean", int: "number", float: "number", str: "string", list: "array", tuple: "array"}
+_KINDS = {
+    bool: "boolean",
+    int: "number",
+    float: "number",
+    str: "string",
+    list: "array",
+    tuple: "array",
+}
 
 
 def plain(value: Any, *, at: str, values: int = METADATA_VALUES, size: int = METADATA_BYTES) -> Any:
     """Convert a value to plain JSON: None, bool, int, float, str, list and dict.
 
-    Aware datetimes become ISO strings in UTC, so that they sort by time; dates become ISO strings. Anything else raises
-    `InvalidInput`, and so do nesting deeper than 64 levels, more than `values` values (one that stands in two places counts
-    twice), and more than `size` bytes as JSON; `at` names the value in its message.
+    Aware datetimes become ISO strings in UTC, so that they sort by time; dates become ISO strings.
+    Anything else raises `InvalidInput`, and so do nesting deeper than 64 levels, more than `values`
+    values (one that stands in two places counts twice), and more than `size` bytes as JSON; `at`
+    names the value in its message.
     """
     converted = _Plain(at=at, values=values, size=size).of(value, at=at, depth=METADATA_LEVELS)
     if not isinstance(converted, dict | list):
         return converted
     written = json_bytes(converted)
     if written > size:
-        raise InvalidInput(f"{at}: expected at most {size:,} bytes of JSON, got {written:,}", advice="exact bytes")
+        raise InvalidInput(
+            f"{at}: expected at most {size:,} bytes of JSON, got {written:,}", advice="exact bytes"
+        )
     return converted
 
 
 def json_bytes(value: Any) -> int:
     """The size of plain JSON in bytes, as it is sent to PostgreSQL."""
-    return len(json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()) if value else 2
+    return (
+        len(json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()) if value else 2
+    )
 
 
 class _Plain:
-    """One conversion: how many values and characters it may still have. It stops before it grows."""
+    """One conversion: how many values and characters it may still have. It stops
+    before it grows.
+    """
 
     __slots__ = ("_at", "_room", "_size", "_values", "_values_left")
 
@@ -58,7 +72,10 @@ class _Plain:
         """The value as plain JSON."""
         self._values_left -= 1
         if self._values_left < 0:
-            raise InvalidInput(f"{self._at}: expected at most {self._values:,} values, got more", advice="exact bytes")
+            raise InvalidInput(
+                f"{self._at}: expected at most {self._values:,} values, got more",
+                advice="exact bytes",
+            )
         scalar = _scalar(value, at=at)
         if isinstance(scalar, str):
             self._take(len(scalar))
@@ -72,7 +89,9 @@ class _Plain:
                 self._key(key, at): self.of(part, at=f"{at}.{key[:PLACE_LENGTH]}", depth=depth - 1)
                 for key, part in value.items()
             }
-        return [self.of(part, at=f"{at}[{place}]", depth=depth - 1) for place, part in enumerate(value)]
+        return [
+            self.of(part, at=f"{at}[{place}]", depth=depth - 1) for place, part in enumerate(value)
+        ]
 
     def _key(self, key: Any, at: str) -> str:
         text = plain_key(key, at=at)
@@ -83,24 +102,30 @@ class _Plain:
         self._room -= characters
         if self._room < 0:
             raise InvalidInput(
-                f"{self._at}: expected at most {self._size:,} bytes of JSON, got more", advice="exact bytes"
+                f"{self._at}: expected at most {self._size:,} bytes of JSON, got more",
+                advice="exact bytes",
             )
 
 
 def _scalar(value: Any, *, at: str) -> Any:
-    """A value without parts; None for null, and for a list or a mapping. Other types raise `InvalidInput`."""
+    """A value without parts; None for null, and for a list or a mapping. Other types raise
+    `InvalidInput`.
+    """
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, str):
         return plain_text(value, at=at)
     if isinstance(value, float):
         if not isfinite(value):
-            raise InvalidInput(f"{at}: expected a finite number, got {float(value)!r}; JSON has no such value.")
+            raise InvalidInput(
+                f"{at}: expected a finite number, got {float(value)!r}; JSON has no such value."
+            )
         return float(value)
     if isinstance(value, int):
         if value.bit_length() > _LARGEST_BITS or abs(value) >= _LARGEST_INTEGER:
             raise InvalidInput(
-                f"{at}: expected at most {INTEGER_DIGITS:,} digits, got a larger integer; keep it as a string."
+                f"{at}: expected at most {INTEGER_DIGITS:,} digits, got a larger integer; keep it "
+                "as a string."
             )
         return int(value)
     if isinstance(value, datetime):
@@ -114,7 +139,8 @@ def _scalar(value: Any, *, at: str) -> Any:
         return value.isoformat()
     if not isinstance(value, list | tuple | Mapping):
         raise InvalidInput(
-            f"{at}: expected a JSON value (None, bool, number, string, list, mapping) or an aware datetime, "
+            f"{at}: expected a JSON value (None, bool, number, string, list, mapping) or an aware "
+            "datetime, "
             f"got {type(value).__name__}; convert it first."
         )
     return None
@@ -123,7 +149,9 @@ def _scalar(value: Any, *, at: str) -> Any:
 def plain_text(text: str, *, at: str) -> str:
     """The string, if PostgreSQL can store it: NUL and lone surrogates raise `InvalidInput`."""
     if "\0" in text:
-        raise InvalidInput(f"{at}: expected text that PostgreSQL can store, got a NUL character; remove it.")
+        raise InvalidInput(
+            f"{at}: expected text that PostgreSQL can store, got a NUL character; remove it."
+        )
     try:
         text.encode()
     except UnicodeEncodeError as error:
@@ -150,6 +178,7 @@ def plain_key(key: Any, *, at: str) -> str:
     """A mapping's key, if it is a string that PostgreSQL can store; else raises `InvalidInput`."""
     if not isinstance(key, str):
         raise InvalidInput(
-            f"{at}: expected keys that are strings, got {key!r:.80} ({type(key).__name__}); use str(key)."
+            f"{at}: expected keys that are strings, got {key!r:.80} ({type(key).__name__}); use "
+            "str(key)."
         )
     return plain_text(key, at=at)

@@ -1,7 +1,9 @@
-"""Comparing texts in any letter case, with the same result in Python and in PostgreSQL's regular expressions.
+"""Comparing texts in any letter case, with the same result in Python and in PostgreSQL's regular
+expressions.
 
-A character is compared by its lower form if that is one character: "Σ" is "σ", and "İ" is itself. The regular expression
-lists every form of a letter, so it does not depend on the locale of the database.
+A character is compared by its lower form if that is one character: "Σ" is "σ", and "İ" is itself.
+The regular expression lists every form of a letter, so it does not depend on the locale of the
+database.
 """
 
 from __future__ import annotations
@@ -19,7 +21,9 @@ def lowered(text: str) -> str:
 
 
 def any_case(text: str) -> str:
-    """A regular expression (PostgreSQL's ARE) for a text in any letter case; in ASCII, with every sign escaped."""
+    """A regular expression (PostgreSQL's ARE) for a text in any letter case; in ASCII, with every
+    sign escaped.
+    """
     return "".join(_class(character) for character in lowered(text))
 
 

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from .activity import Event, Job, Robot, SpanCounts, Stats, TenantSize, TenantSizes, UserSize, UserSizes
+from .activity import (
+    Event,
+    Job,
+    Robot,
+    SpanCounts,
+    Stats,
+    TenantSize,
+    TenantSizes,
+    UserSize,
+    UserSizes,
+)
 from .audit import AuditEntry, AuditReport, Receipt
 from .changes import Supersession, SupersessionChange
 from .collections import CollectionHit, CollectionItem

@@ -13,8 +13,9 @@ from .options import JobKind, JobState
 class Job:
     """A pending job, the node it is for, and the model that does it.
 
-    `kind` is "embed", "tag", "propose", "relate", "supersede" (compare with what was said before), "judge" or "count". `state` is
-    "waiting", "claimed" (a worker is doing it) or "parked" (given up after `attempts` tries). `error` is the last error.
+    `kind` is "embed", "tag", "propose", "relate", "supersede" (compare with what was said before),
+    "judge" or "count". `state` is "waiting", "claimed" (a worker is doing it) or "parked" (given up
+    after `attempts` tries). `error` is the last error.
     """
 
     id: str
@@ -30,7 +31,9 @@ class Job:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """Something that happened: `name` such as "remember" or "evict"; `data` holds numbers, never content."""
+    """Something that happened: `name` such as "remember" or "evict"; `data` holds numbers, never
+    content.
+    """
 
     name: str
     at: datetime
@@ -39,7 +42,8 @@ class Event:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Robot:
-    """A robot of the tenant, with counts of what it has said and holds, as far as this owner sees it.
+    """A robot of the tenant, with counts of what it has said and holds, as far as this owner sees
+    it.
 
     `active_at` is exact to about a minute. What a group holds is not counted for a single robot.
     """
@@ -61,7 +65,8 @@ class Robot:
 class UserSize:
     """Size of one user of a tenant; `user` is None for what everyone shares.
 
-    `nodes` and `mentions` are counted without what was forgotten, `bytes` are those of the stored rows without their indexes.
+    `nodes` and `mentions` are counted without what was forgotten, `bytes` are those of the stored
+    rows without their indexes.
     """
 
     user: str | None
@@ -76,7 +81,9 @@ class UserSize:
 
 @dataclass(frozen=True, slots=True)
 class UserSizes:
-    """Some users of a tenant, those with the most messages first, and how much all have together."""
+    """Some users of a tenant, those with the most messages first, and how much all
+    have together.
+    """
 
     shown: list[UserSize]
     users: int
@@ -87,10 +94,12 @@ class UserSizes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TenantSize:
-    """Size of one tenant. `bytes` are its share of the tables and their indexes by its rows; `pending` and `parked` are jobs.
+    """Size of one tenant. `bytes` are its share of the tables and their indexes by its rows;
+    `pending` and `parked` are jobs.
 
-    With `estimated` there is more than is counted exactly: then nodes and mentions are about what PostgreSQL's statistics say, and
-    users and jobs at least so many. `cell` is where it is; None where there is one cell only.
+    With `estimated` there is more than is counted exactly: then nodes and mentions are about what
+    PostgreSQL's statistics say, and users and jobs at least so many. `cell` is where it is; None
+    where there is one cell only.
     """
 
     tenant: str
@@ -106,7 +115,9 @@ class TenantSize:
 
 @dataclass(frozen=True, slots=True)
 class TenantSizes:
-    """Some tenants in the order of their names, and how many there are; `unasked` are cells that did not answer."""
+    """Some tenants in the order of their names, and how many there are; `unasked` are cells that
+    did not answer.
+    """
 
     shown: list[TenantSize]
     tenants: int
@@ -115,7 +126,9 @@ class TenantSizes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpanCounts:
-    """Counts of what was said in the span of time that `begins` then, and of the new memories that it made."""
+    """Counts of what was said in the span of time that `begins` then, and of the new memories that
+    it made.
+    """
 
     begins: datetime
     mentions: int
@@ -126,8 +139,9 @@ class SpanCounts:
 class Stats:
     """Counts for this memory's owner, its working memory, and the jobs that are pending or parked.
 
-    `forgotten` are mentions that are not purged yet. Where `vectors` is less than `passages`, some wait for theirs. `breakers`
-    are those of the models of this process's worker: "closed", "open" (the model is down) or "half-open" (being tried).
+    `forgotten` are mentions that are not purged yet. Where `vectors` is less than `passages`, some
+    wait for theirs. `breakers` are those of the models of this process's worker: "closed", "open"
+    (the model is down) or "half-open" (being tried).
     """
 
     robot: str

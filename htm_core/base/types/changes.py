@@ -12,11 +12,13 @@ from .options import SupersessionRelation, SupersessionState
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Supersession:
-    """Effect of a newer saying on an older one: it "supersedes" it, or it "contradicts" it and nothing says which holds.
+    """Effect of a newer saying on an older one: it "supersedes" it, or it "contradicts" it and
+    nothing says which holds.
 
-    `newer` and `older` are the latest mentions of both. `confidence` is from 0 to 1, `reason` says why in words, and `judge` who
-    said so: "reader" or the name of a model. It holds from `holds_from` on, when the newer one was said. `state` is "standing",
-    "confirmed", or "undone"; what is undone has no effect and is not made again. Of what is forgotten there is none.
+    `newer` and `older` are the latest mentions of both. `confidence` is from 0 to 1, `reason` says
+    why in words, and `judge` who said so: "reader" or the name of a model. It holds from
+    `holds_from` on, when the newer one was said. `state` is "standing", "confirmed", or "undone";
+    what is undone has no effect and is not made again. Of what is forgotten there is none.
     """
 
     id: str
@@ -33,7 +35,9 @@ class Supersession:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SupersessionChange:
-    """A row of the audit of a supersession: it was "made", "confirmed" or "undone", `by` whom, why and when."""
+    """A row of the audit of a supersession: it was "made", "confirmed" or "undone", `by` whom, why
+    and when.
+    """
 
     action: Literal["made", "confirmed", "undone"]
     by: str

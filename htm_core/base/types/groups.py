@@ -23,8 +23,8 @@ class Member:
 class GroupStatus:
     """The state of a group: its members in the order of joining, and what its working memory holds.
 
-    `term` grows by one with each change of who is active. `listening` says whether this process is notified of changes at
-    once; otherwise it looks for them with each heartbeat.
+    `term` grows by one with each change of who is active. `listening` says whether this process is
+    notified of changes at once; otherwise it looks for them with each heartbeat.
     """
 
     name: str

@@ -27,9 +27,10 @@ ROLES_WITH_A_SOURCE: tuple[Source, ...] = ("user", "assistant", "tool")
 class Draft:
     """Something to remember.
 
-    The fields are the arguments of `Memory.remember`. `vector` is the content's embedding by the memory's own embedder, if
-    you have it already. `attached` are files that came with it, as with a message in a log: recall finds what they
-    say, cut as `Memory.load` cuts a file, and the log does not show it.
+    The fields are the arguments of `Memory.remember`. `vector` is the content's embedding by the
+    memory's own embedder, if you have it already. `attached` are files that came with it, as with a
+    message in a log: recall finds what they say, cut as `Memory.load` cuts a file, and the log does
+    not show it.
     """
 
     content: str
@@ -54,8 +55,8 @@ class Draft:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attachment:
-    """The text of a file that came with a message. `media_type` tells Markdown where `name` does not, and of a PDF `pages` is where
-    each page begins, in characters.
+    """The text of a file that came with a message. `media_type` tells Markdown where `name` does
+    not, and of a PDF `pages` is where each page begins, in characters.
     """
 
     text: str
@@ -70,11 +71,12 @@ class Attachment:
 class Node:
     """One text of one owner, however often it was said.
 
-    `created_at`, `accessed_at` and `access_count` are of the node; who said it, when and where are its mentions. `version` is
-    that of its key, if it has one. `is_new` is true only in what `remember` answers, when the text was not known before. From
-    `expires_at` on it is hidden: that is when the last of its mentions expires, None where one of them never does. `times_said`
-    counts its mentions and those of what was merged into it, `last_said` is the time of the latest; of a hit's node, those that
-    satisfy the filters, at most the newest twenty.
+    `created_at`, `accessed_at` and `access_count` are of the node; who said it, when and where are
+    its mentions. `version` is that of its key, if it has one. `is_new` is true only in what
+    `remember` answers, when the text was not known before. From `expires_at` on it is hidden: that
+    is when the last of its mentions expires, None where one of them never does. `times_said` counts
+    its mentions and those of what was merged into it, `last_said` is the time of the latest; of a
+    hit's node, those that satisfy the filters, at most the newest twenty.
     """
 
     id: str
@@ -97,13 +99,16 @@ class Node:
 @quickly_made
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mention:
-    """One saying of a node: who said it, when, and in which session. A message with nothing to search in it has no node.
+    """One saying of a node: who said it, when, and in which session. A message with nothing to
+    search in it has no node.
 
-    `seq` counts the messages of a session from 1, without gaps. `payload` is the exact bytes that were given. `source` says
-    where it came from: "user", "assistant", "tool", "file", "web", "import", or None for the program itself. `trust` is from 0 (a
-    page of the web) to 4 (the user, or the program itself). `valid` is when it holds, None where nothing was said about that,
-    and `valid_words` the words that said so. From `expires_at` on it is hidden. `copy_of` is the id of the mention that this one
-    copies, as in a forked conversation or a transcript that was imported again: both are one saying.
+    `seq` counts the messages of a session from 1, without gaps. `payload` is the exact bytes that
+    were given. `source` says where it came from: "user", "assistant", "tool", "file", "web",
+    "import", or None for the program itself. `trust` is from 0 (a page of the web) to 4 (the user,
+    or the program itself). `valid` is when it holds, None where nothing was said about that, and
+    `valid_words` the words that said so. From `expires_at` on it is hidden. `copy_of` is the id of
+    the mention that this one copies, as in a forked conversation or a transcript that was imported
+    again: both are one saying.
     """
 
     id: str
@@ -131,7 +136,9 @@ def times_said(mentions: Iterable[Mention]) -> int:
 
 
 def source_of(source: Source | None, role: str | None) -> Source | None:
-    """Where something came from: the source that was given, else its role; None is the program itself."""
+    """Where something came from: the source that was given, else its role; None is the program
+    itself.
+    """
     if source is not None:
         return source
     return next((each for each in ROLES_WITH_A_SOURCE if each == role), None)

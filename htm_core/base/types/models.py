@@ -30,7 +30,9 @@ class TextEmbedding(Protocol):
 
 
 class NamedEmbedder(Protocol):
-    """An embedder that a memory already uses, as `Collection.embedder` has it: with a name, and with checked answers."""
+    """An embedder that a memory already uses, as `Collection.embedder` has it: with a name, and
+    with checked answers.
+    """
 
     @property
     def name(self) -> str:
@@ -65,25 +67,33 @@ class Tagger(Protocol):
     """Anything that gives a text its tags."""
 
     def tag(self, text: str, known: Sequence[str]) -> Sequence[str]:
-        """The tags of one text, such as `["user:preference"]`. `known` are the tags already in use, most used first."""
+        """The tags of one text, such as `["user:preference"]`. `known` are the tags already in use,
+        most used first.
+        """
 
 
 class Propositioner(Protocol):
     """Anything that splits a text into facts.
 
-    If `propose` also takes `speaker` and `at`, it is told who said the text (a name or a role, or None) and when (a datetime with
-    a time zone): "I moved to Oslo yesterday" says little without.
+    If `propose` also takes `speaker` and `at`, it is told who said the text (a name or a role, or
+    None) and when (a datetime with a time zone): "I moved to Oslo yesterday" says little without.
     """
 
     def propose(self, text: str) -> Sequence[str]:
-        """The facts of one text, each a sentence that stands by itself; an empty list when it states none."""
+        """The facts of one text, each a sentence that stands by itself; an empty list when it
+        states none.
+        """
 
 
 class Reranker(Protocol):
-    """Anything that compares a question with texts, one by one, and so knows better than a search which of them answer it."""
+    """Anything that compares a question with texts, one by one, and so knows better than a search
+    which of them answer it.
+    """
 
     def rerank(self, query: str, texts: Sequence[str]) -> Sequence[float]:
-        """One number for each text, in the same order: the higher, the better it answers the query."""
+        """One number for each text, in the same order: the higher, the better it
+        answers the query.
+        """
 
 
 class DocumentCompressor(Protocol):
@@ -96,7 +106,9 @@ class DocumentCompressor(Protocol):
 class NodePostprocessor(Protocol):
     """Methods of LlamaIndex's `BaseNodePostprocessor` that are used."""
 
-    def postprocess_nodes(self, nodes: list[Any], /, *, query_str: str | None = None) -> Sequence[Any]:
+    def postprocess_nodes(
+        self, nodes: list[Any], /, *, query_str: str | None = None
+    ) -> Sequence[Any]:
         """The nodes that answer the query, best first."""
 
 
@@ -104,7 +116,9 @@ class PairScorer(Protocol):
     """Methods of a `CrossEncoder` of sentence-transformers that are used."""
 
     def predict(self, pairs: list[tuple[str, str]], /) -> Any:
-        """One number for each pair of a query and a text: the higher, the better the text answers it."""
+        """One number for each pair of a query and a text: the higher, the better the text answers
+        it.
+        """
 
 
 class Expander(Protocol):
@@ -127,17 +141,32 @@ class TokenCounter(Protocol):
     def __call__(self, text: str) -> int: ...
 
 
-# What the options of `Memory` take. `htm_core.models` turns each into an object with a name and checked answers.
+# What the options of `Memory` take. `htm_core.models` turns each into an object with a name and
+# checked answers.
 EmbedderLike: TypeAlias = str | Embedder | TextEmbedding | NamedEmbedder
 ModelsLike: TypeAlias = str | ChatModel | StructuredModel
-TaggerLike: TypeAlias = str | Tagger | ChatModel | StructuredModel | Callable[[str, Sequence[str]], Sequence[str]]
-PropositionerLike: TypeAlias = str | Propositioner | ChatModel | StructuredModel | Callable[[str], Sequence[str]]
+TaggerLike: TypeAlias = (
+    str | Tagger | ChatModel | StructuredModel | Callable[[str, Sequence[str]], Sequence[str]]
+)
+PropositionerLike: TypeAlias = (
+    str | Propositioner | ChatModel | StructuredModel | Callable[[str], Sequence[str]]
+)
 RerankerLike: TypeAlias = (
-    str | Reranker | DocumentCompressor | NodePostprocessor | PairScorer | ChatModel | StructuredModel
+    str
+    | Reranker
+    | DocumentCompressor
+    | NodePostprocessor
+    | PairScorer
+    | ChatModel
+    | StructuredModel
     | Callable[[str, Sequence[str]], Sequence[float]]
-)  # fmt: skip
+)
 ReaderLike: TypeAlias = bool | RerankerLike
 JudgeLike: TypeAlias = str | ChatModel | StructuredModel | Callable[[str, str], str]
-ExpanderLike: TypeAlias = str | Expander | ChatModel | StructuredModel | Callable[[str], Sequence[str]]
-SummarizerLike: TypeAlias = str | Summarizer | ChatModel | StructuredModel | Callable[[Sequence[str]], Sequence[str]]
+ExpanderLike: TypeAlias = (
+    str | Expander | ChatModel | StructuredModel | Callable[[str], Sequence[str]]
+)
+SummarizerLike: TypeAlias = (
+    str | Summarizer | ChatModel | StructuredModel | Callable[[Sequence[str]], Sequence[str]]
+)
 Tokenizer: TypeAlias = Callable[[str], int | Sequence[Any]]

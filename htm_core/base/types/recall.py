@@ -19,9 +19,9 @@ from .timeframes import Window
 class Match:
     """Match of a query with the best passage of a hit, before anything around the hit counts.
 
-    `cosine` is the similarity of their vectors; None where the passage has no vector yet, or no vector was searched for.
-    `word_coverage`, from 0 to 1, is the share of the query's word weights that the passage has. `matched_words` of the
-    `query_words` occur. `passage_length` is in words.
+    `cosine` is the similarity of their vectors; None where the passage has no vector yet, or no
+    vector was searched for. `word_coverage`, from 0 to 1, is the share of the query's word weights
+    that the passage has. `matched_words` of the `query_words` occur. `passage_length` is in words.
     """
 
     cosine: float | None = None
@@ -36,17 +36,19 @@ class Match:
 class Hit:
     """A node that answers a query, and why.
 
-    `score` ranks: it is from 0 to 1, and what was said around a hit counts. `relevance`, from 0 to 1, is the estimated
-    probability that the hit answers the query, from `match` alone: it does not depend on other hits or sessions. Ranks count
-    from 1; None means that this arm did not find the node. `passage` is the part of the content that matched best.
-    `mentions` are those that satisfy the filters, newest first. `signals`, with `explain`, is what each signal added to the
-    score. `before`, with a `budget` that has room for it, is the message right before `mention` in its session. `ended` says that
-    none of these mentions holds any more (`Mention.valid`), `holds` what a model should know of that, such as "until 12 May 2026".
-    `stale` says that it was not said again for longer than `Settings.stale_after` allows.
-    `formerly` is what it superseded, the latest first, and `superseded_by` what superseded it: then it stands below that one.
-    `said_when`, where the reader was asked for what holds now, is "last" (the newest of several messages that state it) or
-    "earlier" (another of them).
-    `user`, with `scope="tenant"`, is whose memory it is; None where it is shared by all, and in any other scope.
+    `score` ranks: it is from 0 to 1, and what was said around a hit counts. `relevance`, from 0 to
+    1, is the estimated probability that the hit answers the query, from `match` alone: it does not
+    depend on other hits or sessions. Ranks count from 1; None means that this arm did not find the
+    node. `passage` is the part of the content that matched best. `mentions` are those that satisfy
+    the filters, newest first. `signals`, with `explain`, is what each signal added to the score.
+    `before`, with a `budget` that has room for it, is the message right before `mention` in its
+    session. `ended` says that none of these mentions holds any more (`Mention.valid`), `holds` what
+    a model should know of that, such as "until 12 May 2026". `stale` says that it was not said
+    again for longer than `Settings.stale_after` allows. `formerly` is what it superseded, the
+    latest first, and `superseded_by` what superseded it: then it stands below that one.
+    `said_when`, where the reader was asked for what holds now, is "last" (the newest of several
+    messages that state it) or "earlier" (another of them). `user`, with `scope="tenant"`, is whose
+    memory it is; None where it is shared by all, and in any other scope.
     """
 
     node: Node
@@ -84,7 +86,9 @@ class Hit:
 
     @property
     def times_said(self) -> int:
-        """Number of times it was said: of its `mentions`, of which copies of one message are one."""
+        """Number of times it was said: of its `mentions`, of which copies of one
+        message are one.
+        """
         return times_said(self.mentions)
 
     @property
@@ -95,7 +99,9 @@ class Hit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timings:
-    """Durations of the parts of a recall, in milliseconds; the expander and the reranker where there is one."""
+    """Durations of the parts of a recall, in milliseconds; the expander and the reranker where
+    there is one.
+    """
 
     embedding: float = 0.0
     sql: float = 0.0
@@ -107,9 +113,10 @@ class Timings:
 class AppliedTimeframe:
     """The times to which a recall was limited.
 
-    `windows` ascend and do not overlap. `words` are those that they were read from, as written: a part of the query under
-    timeframe="auto", else the timeframe itself; None if it was no text. `outside`, only under "auto", says that nothing that was
-    said in these times, or is known to have held in them, answers the query, so that the hits are from all times.
+    `windows` ascend and do not overlap. `words` are those that they were read from, as written: a
+    part of the query under timeframe="auto", else the timeframe itself; None if it was no text.
+    `outside`, only under "auto", says that nothing that was said in these times, or is known to
+    have held in them, answers the query, so that the hits are from all times.
     """
 
     windows: tuple[Window, ...]
@@ -118,23 +125,29 @@ class AppliedTimeframe:
 
     @property
     def note(self) -> str | None:
-        """A sentence that says that the hits are from other times than the query names; None if they are not."""
+        """A sentence that says that the hits are from other times than the query names; None if
+        they are not.
+        """
         if not self.outside:
             return None
-        return f"Nothing from \u201c{self.words}\u201d answers this; these memories are from all times."
+        return (
+            f"Nothing from \u201c{self.words}\u201d answers this; these memories are from all "
+            "times."
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recall(Sequence[Hit]):
     """The hits of one query, best first.
 
-    `degraded` says in a sentence which arm was missing, and why, or how many hits had no vector yet; else it is None.
-    `fallback` says in a sentence why the reranker or the expander was left out; None where nothing was.
-    `timeframe` says which times were searched; None if all of them were.
-    `corrections` has the words of the query that no memory has, each with what was searched for instead or as well;
-    with mode="text" they are said alone, and only the words that were given are searched for.
-    `searched` has the parts of a long query that ask, where these were searched for and the rest beside them; else it is empty.
-    `steps`, with explain=True, has the names of the steps after the search that changed a hit or its place, in their order.
+    `degraded` says in a sentence which arm was missing, and why, or how many hits had no vector
+    yet; else it is None. `fallback` says in a sentence why the reranker or the expander was left
+    out; None where nothing was. `timeframe` says which times were searched; None if all of them
+    were. `corrections` has the words of the query that no memory has, each with what was searched
+    for instead or as well; with mode="text" they are said alone, and only the words that were given
+    are searched for. `searched` has the parts of a long query that ask, where these were searched
+    for and the rest beside them; else it is empty. `steps`, with explain=True, has the names of the
+    steps after the search that changed a hit or its place, in their order.
     """
 
     query: str
@@ -149,9 +162,13 @@ class Recall(Sequence[Hit]):
 
     @property
     def searched_note(self) -> str | None:
-        """Parts of a long query that were searched for, in a sentence; None where it was all of it."""
+        """Parts of a long query that were searched for, in a sentence; None where it
+        was all of it.
+        """
         return (
-            f"Searched for: {' / '.join(' '.join(part.split()) for part in self.searched)}" if self.searched else None
+            f"Searched for: {' / '.join(' '.join(part.split()) for part in self.searched)}"
+            if self.searched
+            else None
         )
 
     @property

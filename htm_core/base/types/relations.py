@@ -27,7 +27,9 @@ class TagFound:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TagRelated:
-    """A tag that occurs together with another, on `shared` nodes; `weight` is shared / (nodes with either)."""
+    """A tag that occurs together with another, on `shared` nodes; `weight` is shared / (nodes with
+    either).
+    """
 
     tag: str
     shared: int
@@ -38,8 +40,9 @@ class TagRelated:
 class Relation:
     """An edge between two nodes, by their ids.
 
-    `kind` is "related", "supports", "contradicts" or "derived" (`source` from `target`). `origin` is "tags" that both have, a
-    "proposition" that a model took from its target, or an explicit "link". `weight` is above 0 and at most 1.
+    `kind` is "related", "supports", "contradicts" or "derived" (`source` from `target`). `origin`
+    is "tags" that both have, a "proposition" that a model took from its target, or an explicit
+    "link". `weight` is above 0 and at most 1.
     """
 
     source: str
@@ -53,7 +56,8 @@ class Relation:
 class Related:
     """A node that is related to another, and how closely.
 
-    `path` holds the edges of the strongest path within the hops; `weight` is the product of their weights.
+    `path` holds the edges of the strongest path within the hops; `weight` is the product of their
+    weights.
     """
 
     node: Node

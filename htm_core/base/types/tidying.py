@@ -22,8 +22,9 @@ class ProfileSource:
 class ProfileLine:
     """One line of a profile: a sentence of the user, such as "I live in Bergen.".
 
-    `key` is "profile:SECTION:SLOT". `sources` are the mentions that say it, newest first: what is forgotten is none. `former` are
-    the lines that it replaced, newest first. `due` is None: days are part of the sentence.
+    `key` is "profile:SECTION:SLOT". `sources` are the mentions that say it, newest first: what is
+    forgotten is none. `former` are the lines that it replaced, newest first. `due` is None: days
+    are part of the sentence.
     """
 
     key: str
@@ -49,8 +50,9 @@ class ProfileLine:
 class Profile:
     """Profile of a user by their own words.
 
-    `lines` are all of them, by section; `text` has as many as fit the budget, in `tokens` tokens. `pending` is how many messages
-    were not read yet: the worker reads them, and so does the next call, once the reader is installed.
+    `lines` are all of them, by section; `text` has as many as fit the budget, in `tokens` tokens.
+    `pending` is how many messages were not read yet: the worker reads them, and so does the next
+    call, once the reader is installed.
     """
 
     user: str | None
@@ -71,7 +73,9 @@ class Profile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Merge:
-    """Two memories that say the same: `node_id` is represented by `into_id` in recall, until it is undone."""
+    """Two memories that say the same: `node_id` is represented by `into_id` in recall, until it is
+    undone.
+    """
 
     node_id: str
     into_id: str
@@ -83,10 +87,11 @@ class Merge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """Summary of a session. `lines` are its most telling messages, or what a chat model wrote of it (`model` is its name).
+    """Summary of a session. `lines` are its most telling messages, or what a chat model wrote of it
+    (`model` is its name).
 
-    `sources` are the ids of the mentions that it was made of; `messages` is how many there were. It is no memory: recall does not
-    find it, and it goes when a message of its session is forgotten.
+    `sources` are the ids of the mentions that it was made of; `messages` is how many there were. It
+    is no memory: recall does not find it, and it goes when a message of its session is forgotten.
     """
 
     session: str | None
@@ -108,8 +113,9 @@ class Summary:
 class Tidied:
     """Result of a tidying, or with `dry_run` of one that would be done.
 
-    `merges` are memories that say the same as another, `lines` the profile's lines with what was found, `summaries` those of the
-    sessions that had none. `read` is how many messages were read for the profile.
+    `merges` are memories that say the same as another, `lines` the profile's lines with what was
+    found, `summaries` those of the sessions that had none. `read` is how many messages were read
+    for the profile.
     """
 
     dry_run: bool

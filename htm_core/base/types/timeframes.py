@@ -10,7 +10,9 @@ from typing import TypeAlias
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Window:
-    """A span of time from `start`, inclusive, to `stop`, exclusive; None is open. Both have a time zone."""
+    """A span of time from `start`, inclusive, to `stop`, exclusive; None is open. Both have a time
+    zone.
+    """
 
     start: datetime | None
     stop: datetime | None

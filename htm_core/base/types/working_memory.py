@@ -9,11 +9,13 @@ from .options import DEFAULT_IMPORTANCE, Source
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Item:
-    """A node as working memory holds it. Times are UTC epoch seconds, so that a policy can calculate with them.
+    """A node as working memory holds it. Times are UTC epoch seconds, so that a policy can
+    calculate with them.
 
-    `name`, `role`, `session`, `said_at`, `seq` and `source` are those of its latest mention: who said it, where, when, its place
-    among what was said then, and where it came from. They, `tags` and `keys` are as they were when the item was read or written.
-    From `expires_at` on it is no longer held.
+    `name`, `role`, `session`, `said_at`, `seq` and `source` are those of its latest mention: who
+    said it, where, when, its place among what was said then, and where it came from. They, `tags`
+    and `keys` are as they were when the item was read or written. From `expires_at` on it is no
+    longer held.
     """
 
     id: str
@@ -46,7 +48,9 @@ class Eviction:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
-    """A text for a model's prompt, of exactly `tokens` tokens, made of `items` in their order in the text."""
+    """A text for a model's prompt, of exactly `tokens` tokens, made of `items` in their order in
+    the text.
+    """
 
     text: str
     items: tuple[Item, ...]

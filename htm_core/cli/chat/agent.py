@@ -28,7 +28,8 @@ from ...text.fence import indented
 from .stand_in import ExtractiveChatModel
 
 SYSTEM = (
-    "You are a helpful assistant in a terminal. You have a permanent memory: what the user tells you is kept, and what is relevant "
+    "You are a helpful assistant in a terminal. You have a permanent memory: what the user tells "
+    "you is kept, and what is relevant "
     "of earlier conversations is quoted to you. Answer briefly, in plain text."
 )
 
@@ -51,9 +52,11 @@ class RecalledMemory:
 
 @dataclass(slots=True, kw_only=True)
 class ChatTurn:
-    """One question with its answer: what was recalled for it, what left working memory, and the request's size in tokens.
+    """One question with its answer: what was recalled for it, what left working memory, and the
+    request's size in tokens.
 
-    `messages` is how many messages of the conversation the model was shown; `ended` is "complete", "stopped" or "failed".
+    `messages` is how many messages of the conversation the model was shown; `ended` is "complete",
+    "stopped" or "failed".
     """
 
     question: str
@@ -86,7 +89,9 @@ class _LastRequest(AgentMiddleware[Any, Any, Any]):
         self.messages: list[BaseMessage] = []
 
     async def awrap_model_call(
-        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
+        self,
+        request: ModelRequest[Any],
+        handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
     ) -> ModelResponse[Any]:
         """Note the request, and call the model."""
         system = [request.system_message] if request.system_message else []
@@ -95,7 +100,8 @@ class _LastRequest(AgentMiddleware[Any, Any, Any]):
 
 
 class ChatAgent:
-    """An agent over a memory, with a `budget` of tokens for each request to the `model` of this `name`.
+    """An agent over a memory, with a `budget` of tokens for each request to the `model` of this
+    `name`.
 
     `evictions` is the list that the memory's `on_evict` fills.
     """
@@ -118,14 +124,18 @@ class ChatAgent:
         self._agent = self._made()
 
     def _made(self) -> Any:
-        # What the stand-in says is quoted from memory: recalled again it would crowd out what it quotes.
+        # What the stand-in says is quoted from memory: recalled again it would crowd out what it
+        # quotes.
         keep = ("user",) if isinstance(self.model, ExtractiveChatModel) else ("user", "assistant")
         middleware = HTMMemoryMiddleware(self.memory, budget=self.budget, keep=keep)
-        if "num_ctx" in type(self.model).model_fields:  # a model of Ollama, which cuts a request at a window of its own
+        # a model of Ollama, which cuts a request at a window of its own
+        if "num_ctx" in type(self.model).model_fields:
             self.model = self.model.model_copy(
                 update={"num_ctx": self.budget + self.budget // 4}
             )  # room for the answer
-        return create_agent(self.model, tools=[], system_prompt=self._system, middleware=[middleware, self._request])
+        return create_agent(
+            self.model, tools=[], system_prompt=self._system, middleware=[middleware, self._request]
+        )
 
     def with_budget(self, budget: int) -> None:
         """Give each request from now on so many tokens."""
@@ -133,9 +143,11 @@ class ChatAgent:
         self._agent = self._made()
 
     async def answer(self, text: str, *, session: str) -> AsyncIterator[str]:
-        """Answer, piece by piece; afterwards `last` says what memory did. What was said is kept before the model is asked.
+        """Answer, piece by piece; afterwards `last` says what memory did. What was said is kept
+        before the model is asked.
 
-        Raises whatever the model raises. When it is cancelled, what came of the answer is kept, marked as interrupted.
+        Raises whatever the model raises. When it is cancelled, what came of the answer is kept,
+        marked as interrupted.
         """
         self.last = turn = ChatTurn(question=text)
         seen, self._request.messages = _Seen(), []
@@ -155,7 +167,9 @@ class ChatAgent:
         request = self._request.messages
         blocks = [block for each in request if (block := split_blocks(str(each.text))[0])]
         items = [text for each in blocks for _, text in items_of(each)]
-        turn.recalled = tuple(_recalled(each, items) for each in {each.id: each for each in documents}.values())
+        turn.recalled = tuple(
+            _recalled(each, items) for each in {each.id: each for each in documents}.values()
+        )
         turn.evicted = tuple(self._evictions)
         turn.messages = sum(not is_inserted(each) and each.type != "system" for each in request)
         turn.tokens, turn.recalled_tokens = (

@@ -32,28 +32,46 @@ NOBODY = "you"
 def chat(
     common: CommonOptions,
     message: Annotated[
-        str | None, typer.Argument(metavar="[MESSAGE]", help="Answer this alone; - reads it from stdin.")
+        str | None,
+        typer.Argument(metavar="[MESSAGE]", help="Answer this alone; - reads it from stdin."),
     ] = None,
     model: Annotated[
         str,
-        typer.Option("--model", "-m", envvar="HTM_CHAT_MODEL", help="PROVIDER:MODEL of LangChain, as ollama:llama3.2."),
+        typer.Option(
+            "--model",
+            "-m",
+            envvar="HTM_CHAT_MODEL",
+            help="PROVIDER:MODEL of LangChain, as ollama:llama3.2.",
+        ),
     ] = STAND_IN,
     budget: Annotated[
         int, typer.Option("--budget", min=1, help="Tokens of a request, and of working memory.")
     ] = BUDGET,
     system: Annotated[str | None, typer.Option("--system", help="Another system prompt.")] = None,
 ) -> None:
-    """Chat in the terminal with a memory: see what is recalled for each answer, and what leaves working memory.
+    """Chat in the terminal with a memory: see what is recalled for each answer, and what leaves
+    working memory.
 
-    Without --user it is the memory of whoever is logged in. --session goes on in a session, by its id or its title.
+    Without --user it is the memory of whoever is logged in. --session goes on in a session, by its
+    id or its title.
     """
     if common.json and message is None:
-        raise InvalidInput('expected a message with --json, since its output is one document: htm chat "…" --json')
+        raise InvalidInput(
+            'expected a message with --json, since its output is one document: htm chat "…" --json'
+        )
     login = None if common.user else login_name()
     common = replace(common, user=common.user or login)
     evictions: list[Eviction] = []
     with common.memory(works=True, budget=budget, on_evict=evictions.append) as memory:
-        terminal = _opened(common, memory, evictions, model=model, budget=budget, system=system, is_login=bool(login))
+        terminal = _opened(
+            common,
+            memory,
+            evictions,
+            model=model,
+            budget=budget,
+            system=system,
+            is_login=bool(login),
+        )
         if message is None:
             terminal.run()
         else:
@@ -62,7 +80,9 @@ def chat(
 
 
 def login_name() -> str:
-    """Who is logged in: the user of a chat that names none, since what is said in it is somebody's own."""
+    """Who is logged in: the user of a chat that names none, since what is said in it is somebody's
+    own.
+    """
     try:
         return getpass.getuser() or NOBODY
     except (OSError, KeyError, ImportError):
@@ -71,7 +91,9 @@ def login_name() -> str:
 
 @contextlib.contextmanager
 def needs_agents(command: str) -> Iterator[None]:
-    """Import in the block what comes with the extra `agents`; raises `InvalidInput` that says how to install it for the command."""
+    """Import in the block what comes with the extra `agents`; raises `InvalidInput` that says how
+    to install it for the command.
+    """
     try:
         yield
     except ModuleNotFoundError as error:
@@ -79,7 +101,8 @@ def needs_agents(command: str) -> Iterator[None]:
         if missing not in ("langchain", "langchain_core", "langgraph"):
             raise
         raise InvalidInput(
-            f"expected {missing} to be installed for {command}; run: pip install 'htm-memory[agents]'"
+            f"expected {missing} to be installed for {command}; run: pip install "
+            "'htm-memory[agents]'"
         ) from None
 
 
@@ -93,7 +116,9 @@ def _opened(
     system: str | None,
     is_login: bool,
 ) -> ChatTerminal:
-    """The chat of these options; raises `InvalidInput` where the model or a package is missing. `is_login`: no user was named."""
+    """The chat of these options; raises `InvalidInput` where the model or a package is missing.
+    `is_login`: no user was named.
+    """
     with needs_agents("htm chat"):
         from .agent import SYSTEM, ChatAgent
         from .models import chat_model
@@ -103,10 +128,16 @@ def _opened(
     made = chat_model(model)
     ensure_weights(common)
     common.warm_model()
-    notes = stderr_console() if common.json or not stdout_console().is_terminal else stdout_console()
+    notes = (
+        stderr_console() if common.json or not stdout_console().is_terminal else stdout_console()
+    )
     existing = find_session(memory, common.session) if common.session else None
     session = existing.id if existing else common.session or new_session()
-    talks = "a stand-in, which quotes memory; --model ollama:llama3.2 answers" if model == STAND_IN else model
+    talks = (
+        "a stand-in, which quotes memory; --model ollama:llama3.2 answers"
+        if model == STAND_IN
+        else model
+    )
     same = f"; other commands find what you say with {owner_options(memory)}" if is_login else ""
     about = [
         f"You are {common.user}{same}",
@@ -118,8 +149,21 @@ def _opened(
     for line in (*about, "/help lists the commands; Ctrl-D leaves"):
         if not common.json:
             notes.print(printable(f"{line}."), style="dim")
-    agent = ChatAgent(made, memory, evictions, name=model, budget=budget, system=SYSTEM if system is None else system)
-    return ChatTerminal(memory, agent, session=session, answers=notes if common.json else stdout_console(), notes=notes)
+    agent = ChatAgent(
+        made,
+        memory,
+        evictions,
+        name=model,
+        budget=budget,
+        system=SYSTEM if system is None else system,
+    )
+    return ChatTerminal(
+        memory,
+        agent,
+        session=session,
+        answers=notes if common.json else stdout_console(),
+        notes=notes,
+    )
 
 
 def _ask_once(common: CommonOptions, terminal: ChatTerminal, message: str) -> None:

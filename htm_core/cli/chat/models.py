@@ -17,7 +17,8 @@ def chat_model(name: str) -> BaseChatModel:
     """
     if name == NAME:
         return ExtractiveChatModel()
-    # Ollama is asked at once, and not only after something was said: it may not run, or not have the model.
+    # Ollama is asked at once, and not only after something was said: it may not run, or not have
+    # the model.
     options: dict[str, Any] = {"validate_model_on_init": True} if name.startswith("ollama:") else {}
     made: BaseChatModel = langchain_model(name, what="--model", **options)
     return made

@@ -41,9 +41,11 @@ def sessions(memory: Memory, *, limit: int = MOST) -> list[ChatSession]:
 
 
 def find_session(memory: Memory, wanted: str) -> ChatSession | None:
-    """The session that is meant by its id, by the beginning of it, by its title or by a part of the title; None for an unknown one.
+    """The session that is meant by its id, by the beginning of it, by its title or by a part of the
+    title; None for an unknown one.
 
-    What matches exactly goes first. Raises `InvalidInput`, which lists the candidates, when several are meant equally well.
+    What matches exactly goes first. Raises `InvalidInput`, which lists the candidates, when several
+    are meant equally well.
     """
     wanted = validation.normal_name(wanted, what="session")
     known, folded = sessions(memory), wanted.casefold()
@@ -51,7 +53,8 @@ def find_session(memory: Memory, wanted: str) -> ChatSession | None:
         lambda session: session.id == wanted,
         lambda session: session.title.casefold() == folded,
         lambda session: (
-            len(wanted) >= FEWEST and session.id.removeprefix("chat-").startswith(wanted.removeprefix("chat-"))
+            len(wanted) >= FEWEST
+            and session.id.removeprefix("chat-").startswith(wanted.removeprefix("chat-"))
         ),
         lambda session: len(wanted) >= FEWEST and folded in session.title.casefold(),
     ):
@@ -59,7 +62,8 @@ def find_session(memory: Memory, wanted: str) -> ChatSession | None:
         if len(matches) > 1:
             named = "".join(f"\n  {each.id}  {each.title[:60]}" for each in matches[:MOST_NAMED])
             raise InvalidInput(
-                f"expected the id or the title of one session, got {wanted!r:.80}, which several have:{named}"
+                f"expected the id or the title of one session, got {wanted!r:.80}, which several "
+                f"have:{named}"
             )
         if matches:
             return matches[0]

@@ -1,4 +1,6 @@
-"""A chat model for when there is none: it answers with what the request quotes from memory, word for word."""
+"""A chat model for when there is none: it answers with what the request quotes from memory, word
+for word.
+"""
 
 from __future__ import annotations
 
@@ -19,10 +21,16 @@ from ...text.questions import only_asks
 NAME = "stand-in"
 QUOTED = 3  # sayings in an answer
 LONGEST = 300  # characters of each
-LIKELY, POSSIBLE = 0.5, 0.25  # share of a question's words that a saying has, to answer it and to answer it perhaps
-NOTED = "I have kept that. I am only a stand-in for a model: I answer questions with what memory finds."
+# share of a question's words that a saying has, to answer it and to answer it perhaps
+LIKELY, POSSIBLE = 0.5, 0.25
+NOTED = (
+    "I have kept that. I am only a stand-in for a model: I answer questions with what memory finds."
+)
 NOTHING = "I find nothing in memory that answers this. (A stand-in for a model: I can only quote.)"
-FOUND, UNSURE = "From memory, as a stand-in for a model:", "Perhaps this, from memory, as a stand-in for a model:"
+FOUND, UNSURE = (
+    "From memory, as a stand-in for a model:",
+    "Perhaps this, from memory, as a stand-in for a model:",
+)
 _ASKS = re.compile(
     r"\?|^\s*(?:who|what|when|where|which|why|how|whose|tell me|remind me|do|does|did|is|are|was|were|can|could|have|has)\b",
     re.I,
@@ -31,7 +39,9 @@ _PIECE = re.compile(r"\S+\s*|\s+")
 
 
 class ExtractiveChatModel(BaseChatModel):
-    """Answers a question with the sayings that its request recalls, or that the conversation in it has; invents nothing."""
+    """Answers a question with the sayings that its request recalls, or that the conversation in it
+    has; invents nothing.
+    """
 
     def _generate(
         self,
@@ -75,8 +85,11 @@ def answer_from(messages: Sequence[BaseMessage]) -> str:
     return _quoting(UNSURE, perhaps, question) if perhaps else NOTHING
 
 
-def _in_conversation(messages: Sequence[BaseMessage], question: str, *, share: float) -> list[tuple[str, str]]:
-    """Return what people said in the shown part of the conversation with this share of the question's words; newest first.
+def _in_conversation(
+    messages: Sequence[BaseMessage], question: str, *, share: float
+) -> list[tuple[str, str]]:
+    """Return what people said in the shown part of the conversation with this share of the
+    question's words; newest first.
 
     Recall leaves it out, since a model sees it anyway.
     """
@@ -89,5 +102,8 @@ def _in_conversation(messages: Sequence[BaseMessage], question: str, *, share: f
 
 
 def _quoting(opening: str, quoted: Sequence[tuple[str, str]], question: str) -> str:
-    lines = (f"- {excerpt(' '.join(text.split()), question, longest=LONGEST)} ({about})" for about, text in quoted)
+    lines = (
+        f"- {excerpt(' '.join(text.split()), question, longest=LONGEST)} ({about})"
+        for about, text in quoted
+    )
     return "\n".join([opening, *lines])

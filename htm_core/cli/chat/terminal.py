@@ -1,4 +1,6 @@
-"""The chat as a person sees it: reading lines, commands with a slash, answers, and what memory did for each."""
+"""The chat as a person sees it: reading lines, commands with a slash, answers, and what memory did
+for each.
+"""
 
 from __future__ import annotations
 
@@ -72,15 +74,18 @@ class _Warnings(logging.Handler):
 class ChatTerminal:
     """A chat: `answers` gets the answers, `notes` everything else."""
 
-    def __init__(self, memory: Memory, agent: ChatAgent, *, session: str, answers: Console, notes: Console) -> None:
+    def __init__(
+        self, memory: Memory, agent: ChatAgent, *, session: str, answers: Console, notes: Console
+    ) -> None:
         self._memory, self._agent, self._session = memory, agent, session
         self._answers, self._notes = answers, notes
         self._shown = Shown()
         self._fill_history: Callable[[list[str]], None] = lambda _: None
         self._commands: dict[str, Callable[[str], None]] = {
-            "/recalled": self._switch_recalled, "/working": self._switch_working, "/why": self._switch_why,
-            "/remember": self._remember, "/forget": self._forget, "/new": self._new, "/sessions": self._sessions,
-            "/budget": self._budget, "/help": self._help,
+            "/recalled": self._switch_recalled, "/working": self._switch_working,
+            "/why": self._switch_why, "/remember": self._remember, "/forget": self._forget,
+            "/new": self._new, "/sessions": self._sessions, "/budget": self._budget,
+            "/help": self._help,
         }  # fmt: skip
 
     @property
@@ -93,11 +98,15 @@ class ChatTerminal:
         """The name of the model."""
         return self._agent.name
 
-    # -- reading ------------------------------------------------------------------------------------------------------
+    # -- reading -----------------------------------------------------------------------------------
 
     def run(self) -> None:
         """Read and answer until the user leaves."""
-        with _line_editor(sorted([*self._commands, "/quit"])) as fill, self._warnings(), asyncio.Runner() as runner:
+        with (
+            _line_editor(sorted([*self._commands, "/quit"])) as fill,
+            self._warnings(),
+            asyncio.Runner() as runner,
+        ):
             self._fill_history = fill
             self._resumed()
             while True:
@@ -123,8 +132,14 @@ class ChatTerminal:
 
     @contextlib.contextmanager
     def _warnings(self) -> Iterator[None]:
-        """Show warnings of the agent's memory while the chat runs; those of the worker, which tries again, are for logs."""
-        every, adapter, handler = logging.getLogger("htm"), logging.getLogger("htm.langchain"), _Warnings(self._notes)
+        """Show warnings of the agent's memory while the chat runs; those of the worker, which tries
+        again, are for logs.
+        """
+        every, adapter, handler = (
+            logging.getLogger("htm"),
+            logging.getLogger("htm.langchain"),
+            _Warnings(self._notes),
+        )
         before, silent = every.propagate, logging.NullHandler()
         every.propagate = False
         every.addHandler(silent)
@@ -149,7 +164,10 @@ class ChatTerminal:
             self._notes.print("Stopped. What was said so far is kept.", style="dim")
         except Exception as error:  # each provider's package has errors of its own
             self._notes.print(
-                printable(f"The model failed: {explained(self.model, error)}. What you said is kept; ask again."),
+                printable(
+                    f"The model failed: {explained(self.model, error)}. What you said is "
+                    "kept; ask again."
+                ),
                 style="yellow",
             )
 
@@ -171,7 +189,7 @@ class ChatTerminal:
             if self._agent.last is not None:
                 self._show(self._agent.last)
 
-    # -- showing ------------------------------------------------------------------------------------------------------
+    # -- showing -----------------------------------------------------------------------------------
 
     def _show(self, turn: ChatTurn) -> None:
         if self._shown.recalled:
@@ -185,7 +203,9 @@ class ChatTerminal:
         if any(each.shown or each.session != self._session for each in turn.recalled):
             self._note(f"recalled {len(shown)} of {len(turn.recalled)} found")
         else:
-            self._note("recalled nothing beyond this conversation" if turn.recalled else "recalled nothing")
+            self._note(
+                "recalled nothing beyond this conversation" if turn.recalled else "recalled nothing"
+            )
         for memory in (*shown, *others[:NOT_SHOWN]):
             self._note(_recalled_line(memory))
             if self._shown.why:
@@ -195,9 +215,13 @@ class ChatTerminal:
 
     def _show_evicted(self, turn: ChatTurn) -> None:
         if turn.evicted:
-            self._note(f"evicted {len(turn.evicted)} from working memory; long-term memory has them")
+            self._note(
+                f"evicted {len(turn.evicted)} from working memory; long-term memory has them"
+            )
         for eviction in turn.evicted:
-            self._note(f"  {eviction.item.id[:SHORT_ID]}  {' '.join(eviction.item.content.split())}")
+            self._note(
+                f"  {eviction.item.id[:SHORT_ID]}  {' '.join(eviction.item.content.split())}"
+            )
 
     def _note(self, text: str) -> None:
         """Print one line, cut at the width of the terminal."""
@@ -205,14 +229,16 @@ class ChatTerminal:
         self._notes.print(line, no_wrap=True, overflow="ellipsis", crop=True)
 
     def _resumed(self) -> None:
-        """Show the end of the session, if something was said in it, and take the user's lines into the editor's history."""
+        """Show the end of the session, if something was said in it, and take the user's lines into
+        the editor's history.
+        """
         mentions = [each for each in self._memory.log(self._session).tail(HISTORY) if each.content]
         self._fill_history([each.content for each in mentions if each.role == "user"])
         for mention in mentions[-SHOWN_AGAIN:]:
             who = ">" if mention.role == "user" else " "
             self._note(f"{who} {' '.join(mention.content.split())}")
 
-    # -- commands -----------------------------------------------------------------------------------------------------
+    # -- commands ----------------------------------------------------------------------------------
 
     def _command(self, line: str) -> None:
         name, _, rest = line.partition(" ")
@@ -237,7 +263,10 @@ class ChatTerminal:
     def _switch_working(self, _: str) -> None:
         self._shown.working = not self._shown.working
         working = self._here().working
-        self._note(f"working memory: {len(working.items):,} memories, {working.tokens:,} of {working.budget:,} tokens")
+        self._note(
+            f"working memory: {len(working.items):,} memories, {working.tokens:,} of "
+            f"{working.budget:,} tokens"
+        )
         self._switched("What leaves working memory", self._shown.working, self._show_evicted)
 
     def _switched(self, what: str, on: bool, show: Callable[[ChatTurn], None]) -> None:
@@ -252,7 +281,10 @@ class ChatTerminal:
         if not text:
             raise InvalidInput("expected something to remember: /remember TEXT")
         node = self._here().remember(text, role="user")
-        self._note(f"{node.id[:SHORT_ID]}  {'remembered' if node.is_new else 'known already, mentioned again'}")
+        self._note(
+            f"{node.id[:SHORT_ID]}  "
+            f"{'remembered' if node.is_new else 'known already, mentioned again'}"
+        )
 
     def _forget(self, wanted: str) -> None:
         if not wanted:
@@ -261,7 +293,9 @@ class ChatTerminal:
         node = self._memory.get(id)
         self._memory.forget(id)
         self._note(f"{node.id[:SHORT_ID]}  forgotten: {' '.join(node.content.split())}")
-        self._note(f"bring it back with: htm restore {node.id[:SHORT_ID]} {owner_options(self._memory)}")
+        self._note(
+            f"bring it back with: htm restore {node.id[:SHORT_ID]} {owner_options(self._memory)}"
+        )
 
     def _new(self, _: str) -> None:
         self._session = new_session()
@@ -273,7 +307,8 @@ class ChatTerminal:
             chosen = find_session(self._memory, wanted)
             if chosen is None:
                 raise InvalidInput(
-                    f"expected the id or the title of a session, got {wanted!r:.80}; /sessions lists them"
+                    f"expected the id or the title of a session, got {wanted!r:.80}; /sessions "
+                    "lists them"
                 )
             self._session, self._agent.last = chosen.id, None
             self._notes.print(printable(f"Going on in {chosen.id}."))
@@ -292,7 +327,8 @@ class ChatTerminal:
         turn, working = self._agent.last, self._here().working
         if turn is not None:
             self._note(
-                f"last request: {turn.tokens:,} tokens: {turn.messages:,} messages, {turn.recalled_tokens:,} tokens recalled"
+                f"last request: {turn.tokens:,} tokens: {turn.messages:,} messages, "
+                f"{turn.recalled_tokens:,} tokens recalled"
             )
         self._note(f"each request: {self._agent.budget:,} tokens at most")
         self._note(f"working memory: {working.tokens:,} of {working.budget:,} tokens")
@@ -300,27 +336,43 @@ class ChatTerminal:
 
 def _recalled_line(memory: RecalledMemory) -> str:
     when = memory.at.astimezone().strftime("%Y-%m-%d") if memory.at else " " * 10
-    return f"  {memory.id[:SHORT_ID]}  {when}  {memory.relevance:>4.0%}  {' '.join(memory.content.split())}"
+    return (
+        f"  {memory.id[:SHORT_ID]}  {when}  {memory.relevance:>4.0%}  "
+        f"{' '.join(memory.content.split())}"
+    )
 
 
 def owner_options(memory: Memory) -> str:
     """The options that name the owner of these memories to another command."""
-    named = {"--user": memory.user, "--tenant": None if memory.tenant == DEFAULT_TENANT else memory.tenant}
+    named = {
+        "--user": memory.user,
+        "--tenant": None if memory.tenant == DEFAULT_TENANT else memory.tenant,
+    }
     return " ".join(f"{option} {shlex.quote(value)}" for option, value in named.items() if value)
 
 
 def reasons_of(memory: RecalledMemory, *, session: str) -> str:
-    """Why it is not quoted, which must not be cut at the end of a line, and then what recall went by."""
-    why = "it is in this conversation anyway" if memory.session == session else "too unlikely, or no room"
+    """Why it is not quoted, which must not be cut at the end of a line, and then what recall went
+    by.
+    """
+    why = (
+        "it is in this conversation anyway"
+        if memory.session == session
+        else "too unlikely, or no room"
+    )
     arms = (("meaning", memory.vector_rank), ("words", memory.text_rank))
     by = ", ".join(f"{name} #{rank}" for name, rank in arms if rank) or "found by neither arm"
     speaker = f", said by {memory.who}" if memory.who else ""
-    return f"            {'' if memory.shown else f'not quoted: {why}; '}score {memory.score:.2f}, {by}{speaker}"
+    return (
+        f"            {'' if memory.shown else f'not quoted: {why}; '}score "
+        f"{memory.score:.2f}, {by}{speaker}"
+    )
 
 
 @contextlib.contextmanager
 def _line_editor(commands: list[str]) -> Iterator[Callable[[list[str]], None]]:
-    """Edit lines with history and completion of commands, where there is readline. Gives what fills the history.
+    """Edit lines with history and completion of commands, where there is readline. Gives what fills
+    the history.
 
     The history is what the session's log has of the user, so that no file keeps what is forgotten.
     """
@@ -332,7 +384,9 @@ def _line_editor(commands: list[str]) -> Iterator[Callable[[list[str]], None]]:
 
     def complete(text: str, number: int) -> str | None:
         """The command of this number among those that begin so."""
-        matches = [each for each in commands if each.startswith(text)] if text.startswith("/") else []
+        matches = (
+            [each for each in commands if each.startswith(text)] if text.startswith("/") else []
+        )
         return matches[number] if number < len(matches) else None
 
     def fill(lines: list[str]) -> None:

@@ -13,7 +13,9 @@ _WORD = re.compile(r"\n|[^\S\n]+|\S+")
 
 
 class WrappedWriter:
-    """Writes text as it comes. A word that finds no room in a line begins the next one; the width is read anew for each word."""
+    """Writes text as it comes. A word that finds no room in a line begins the next one; the width
+    is read anew for each word.
+    """
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -57,4 +59,6 @@ class WrappedWriter:
             if clean.isspace():
                 return
         file.write(clean)
-        self._column = (self._column + size) % max(1, width) if size > width else self._column + size
+        self._column = (
+            (self._column + size) % max(1, width) if size > width else self._column + size
+        )

@@ -1,4 +1,6 @@
-"""A conversation to try htm-memory with: half a year of Ines, Jonas and their assistant Wren, and questions about it."""
+"""A conversation to try htm-memory with: half a year of Ines, Jonas and their assistant Wren, and
+questions about it.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ class Question:
 
 
 def conversation() -> list[dict[str, Any]]:
-    """The turns of the sample in order, each with session, role, name, content and at (ISO 8601 with an offset)."""
+    """The turns of the sample in order, each with session, role, name, content and at (ISO 8601
+    with an offset).
+    """
     return [json.loads(line) for line in text("conversation.jsonl").splitlines()]
 
 

@@ -1,8 +1,9 @@
-"""Where the tables of a schema live that Citus distributes, and how a process reaches them. Why: docs/why/scale.md.
+"""Where the tables of a schema live that Citus distributes, and how a process reaches them. Why:
+docs/why/scale.md.
 
-Such a schema has its tables in another one, called as it is with `_tables` behind: all of them on one node, which Citus
-chooses and can change. A process connects to that node and uses the shards there, which are ordinary tables, through views
-that have their names.
+Such a schema has its tables in another one, called as it is with `_tables` behind: all of them on
+one node, which Citus chooses and can change. A process connects to that node and uses the shards
+there, which are ordinary tables, through views that have their names.
 """
 
 from __future__ import annotations
@@ -38,10 +39,13 @@ class ClusterNode:
     host: str
     port: int
     is_here: bool  # whether it is the one that was asked
-    name: str = ""  # the address that the cluster knows it by, where a process looked for the tables
+    # the address that the cluster knows it by, where a process looked for the tables
+    name: str = ""
 
     def dsn(self, url: SecretStr) -> SecretStr:
-        """The connection string of the same login and database on this node; as it is where it already leads here."""
+        """The connection string of the same login and database on this node; as it is where it
+        already leads here.
+        """
         if self.is_here:
             return url
         parts = conninfo_to_dict(url.get_secret_value())
@@ -74,12 +78,16 @@ class Placement:
 
     @property
     def enter(self) -> LiteralString:
-        """The statement that keeps the tables on their node for the rest of a transaction, and fails where they are not."""
+        """The statement that keeps the tables on their node for the rest of a transaction, and
+        fails where they are not.
+        """
         return enter_statement(self.schema)
 
 
 def enter_statement(schema: str) -> LiteralString:
-    """The statement that keeps the tables of a schema on their node, for the rest of a transaction."""
+    """The statement that keeps the tables of a schema on their node, for the rest of a
+    transaction.
+    """
     # The name of the schema was checked by the settings, so this is as literal as the file.
     return load("db/cluster/citus")["enter"].format(enter_node=f'"{schema}".enter_node')
 
@@ -91,25 +99,33 @@ def enter(connection: Connection, placement: Placement | None) -> None:
 
 
 def become_owner_of(connection: Connection, placement: Placement) -> None:
-    """Make ready an owner's connection to the node where the tables live, for transactions that need the shards."""
+    """Make ready an owner's connection to the node where the tables live, for transactions that
+    need the shards.
+    """
     connection.execute(load("db/cluster/citus")["show_shards"])
     connection.node, connection.entrance = placement.node_name, placement.enter
     with connection.transaction():
         connection.stay()
-        rows = connection.execute(load("db/cluster/citus")["shards"], {"tables": placement.tables}).fetchall()
+        rows = connection.execute(
+            load("db/cluster/citus")["shards"], {"tables": placement.tables}
+        ).fetchall()
         connection.shards = {row["name"]: row["stored"] for row in rows}
 
 
 def find_placement(
     connection: Connection, schema: str, *, addresses: Iterable[tuple[str, str]] = ()
 ) -> Placement | None:
-    """Where the tables of a schema live; None where Citus does not distribute it, or is not there at all.
+    """Where the tables of a schema live; None where Citus does not distribute it, or is not there
+    at all.
 
-    `addresses` are those of `Settings.node_addresses`: how this process reaches a node, by what the cluster calls it.
+    `addresses` are those of `Settings.node_addresses`: how this process reaches a node, by what the
+    cluster calls it.
     """
     if has_citus(connection) is None:
         return None
-    row = connection.execute(load("db/cluster/citus")["cell"], {"tables": tables_schema(schema)}).fetchone()
+    row = connection.execute(
+        load("db/cluster/citus")["cell"], {"tables": tables_schema(schema)}
+    ).fetchone()
     if row is None:
         return None
     name = f"{row['host']}:{row['port']}"
@@ -118,7 +134,9 @@ def find_placement(
 
 
 def has_citus(connection: Connection) -> bool | None:
-    """None where Citus is not in this database; else whether its settings ask for schemas to be distributed."""
+    """None where Citus is not in this database; else whether its settings ask for schemas to be
+    distributed.
+    """
     row = connection.execute(load("db/cluster/citus")["extension"]).fetchone()
     return None if row is None else bool(row["wanted"])
 
@@ -132,7 +150,8 @@ def unreachable(node: ClusterNode, error: psycopg.Error) -> NodeUnreachable:
     """The error about a node that gives no connection, with what can be done about it."""
     lines = str(error).strip().splitlines() or [type(error).__name__]
     return NodeUnreachable(
-        f"the memories live on the node {node.name}, and there: {lines[0]}. If this process reaches it by another address, "
+        f"the memories live on the node {node.name}, and there: {lines[0]}. If this process "
+        "reaches it by another address, "
         f"give that: Settings(node_addresses={{'{node.name}': 'HOST:PORT'}}) or HTM_NODE_ADDRESSES"
     )
 

@@ -1,4 +1,6 @@
-"""Changes to the functions for a distributed schema. Every change is one rule here, with its reason."""
+"""Changes to the functions for a distributed schema. Every change is one rule here, with its
+reason.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ _NAME = re.compile(r"\{(\w+)\}")
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A part of a file of functions that reads otherwise in a distributed schema, and why. Both texts are in `citus_code.sql`."""
+    """A part of a file of functions that reads otherwise in a distributed schema, and why. Both
+    texts are in `citus_code.sql`.
+    """
 
     file: str
     name: str
@@ -25,12 +29,20 @@ class Rule:
 
 
 RULES = (
-    Rule("user_walls", "walls_place", "a view has no tableoid, and the policies are those of the shards"),
+    Rule(
+        "user_walls",
+        "walls_place",
+        "a view has no tableoid, and the policies are those of the shards",
+    ),
     Rule("user_walls", "walls_by_owner", "the policies are those of the shards"),
     Rule("user_walls", "walls_by_parent", "the policies are those of the shards"),
     Rule("user_walls", "walls_audit_before", "the policies are those of the shards"),
     Rule("user_walls", "walls_audit", "the policies are those of the shards"),
-    Rule("tidying", "sessions_rows", "a view has no tableoid, and the statistics are those of the shard"),
+    Rule(
+        "tidying",
+        "sessions_rows",
+        "a view has no tableoid, and the statistics are those of the shard",
+    ),
     Rule("models", "leaves", "the rows of a view are in a shard"),
     Rule("jobs", "newest", "a row of a view has no place that a cursor could say"),
     Rule("jobs", "of_newest", "a row of a view has no place that a cursor could say"),
@@ -50,19 +62,29 @@ RULES = (
 )
 
 
-def distributed_text(file: str, text: LiteralString, *, tables: str, shards: Mapping[str, str]) -> LiteralString:
-    """A file of functions as a distributed schema needs it; `shards` are the names of shards by those of their tables.
+def distributed_text(
+    file: str, text: LiteralString, *, tables: str, shards: Mapping[str, str]
+) -> LiteralString:
+    """A file of functions as a distributed schema needs it; `shards` are the names of shards by
+    those of their tables.
 
-    Raises `SchemaOutdated` when a rule finds nothing to change: then the file has changed, and the rule has to follow.
+    Raises `SchemaOutdated` when a rule finds nothing to change: then the file has changed, and the
+    rule has to follow.
     """
-    texts, names = load("db/cluster/citus_code"), {"tables": tables, "shards": json.dumps(dict(shards)), **shards}
+    texts, names = (
+        load("db/cluster/citus_code"),
+        {"tables": tables, "shards": json.dumps(dict(shards)), **shards},
+    )
     for rule in RULES:
         if rule.file == file:
             before = texts[rule.name]
             if text.count(before) != 1:
                 raise SchemaOutdated(
-                    f"expected in functions/{file}.sql, for Citus, once: {before}; got it {text.count(before)} times"
+                    f"expected in functions/{file}.sql, for Citus, once: {before}; got it "
+                    f"{text.count(before)} times"
                 )
-            text = text.replace(before, _NAME.sub(lambda match: names[match[1]], texts[f"{rule.name}_here"]))
+            text = text.replace(
+                before, _NAME.sub(lambda match: names[match[1]], texts[f"{rule.name}_here"])
+            )
     # Triggers are on shards, too: a view has none of this kind.
     return _TRIGGER.sub(lambda match: f'"{tables}"."{shards[match[1]]}"', text)

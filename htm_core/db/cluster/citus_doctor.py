@@ -1,4 +1,6 @@
-"""Checks of a Citus cluster for `htm doctor`: its nodes, their versions, where the tables live, and how full the nodes are."""
+"""Checks of a Citus cluster for `htm doctor`: its nodes, their versions, where the tables live, and
+how full the nodes are.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ def look_at_cluster(connection: Connection, placement: Placement | None) -> Iter
     yield from _answers(connection, nodes)
     direct = "which answers" if placement.node.is_here else "and another node answers"
     yield Finding(
-        "placement", "well", f"{placement.tables} is on {placement.node.host}:{placement.node.port}, {direct}"
+        "placement",
+        "well",
+        f"{placement.tables} is on {placement.node.host}:{placement.node.port}, {direct}",
     )
     yield from _leftovers(connection)
 
@@ -44,17 +48,25 @@ def _nodes(nodes: Sequence[dict[str, Any]]) -> Iterator[Finding]:
     if away:
         mend = "on the coordinator, when it runs again: select citus_activate_node('HOST', PORT);"
         yield Finding(
-            "cluster", "wrong", f"{', '.join(away)} do not take part: they are disabled or lack metadata", mend
+            "cluster",
+            "wrong",
+            f"{', '.join(away)} do not take part: they are disabled or lack metadata",
+            mend,
         )
     holders = sum(bool(node["holds"] and node["active"]) for node in nodes)
     if not any(node["coordinates"] for node in nodes):
         mend = "on the coordinator: select citus_set_coordinator_host('HOST', PORT);"
         yield Finding(
-            "cluster", "wrong", "the nodes do not know the coordinator, so htm migrate works there alone", mend
+            "cluster",
+            "wrong",
+            "the nodes do not know the coordinator, so htm migrate works there alone",
+            mend,
         )
     if holders < 2:
         says = f"{holders} node holds tables, so they cannot move"
-        yield Finding("cluster", "note", says, "on the coordinator: select citus_add_node('HOST', PORT);")
+        yield Finding(
+            "cluster", "note", says, "on the coordinator: select citus_add_node('HOST', PORT);"
+        )
     elif not away:
         yield Finding("cluster", "well", f"{len(nodes)} nodes, of which {holders} hold tables")
 
@@ -65,34 +77,58 @@ def _answers(connection: Connection, nodes: Sequence[dict[str, Any]]) -> Iterato
         with connection.transaction():
             answers = connection.execute(load("db/cluster/citus")["ask_nodes"]).fetchall()
     except psycopg.Error as error:
-        yield Finding("nodes", "note", f"this login cannot ask the other nodes: {str(error).splitlines()[0]}")
+        yield Finding(
+            "nodes", "note", f"this login cannot ask the other nodes: {str(error).splitlines()[0]}"
+        )
         return
     if not any(answer["success"] for answer in answers):
-        # Citus goes from node to node as whoever asks, and only an administrator and the owner of the tables are let in.
+        # Citus goes from node to node as whoever asks, and only an administrator and the owner of
+        # the tables are let in.
         for answer in answers[:1]:
-            says = f"this login cannot ask the nodes, as an administrator can: {answer['result'].splitlines()[0]}"
+            says = (
+                "this login cannot ask the nodes, as an administrator can: "
+                f"{answer['result'].splitlines()[0]}"
+            )
             yield Finding("nodes", "note", says)
         return
     for answer in answers:
         if not answer["success"]:
             says = f"{_name(answer)} does not answer the others: {answer['result'].splitlines()[0]}"
-            yield Finding("nodes", "wrong", says, "see whether it runs, and pg_hba.conf and citus.node_conninfo")
-    reports = {_name(answer): json.loads(answer["result"]) for answer in answers if answer["success"]}
+            yield Finding(
+                "nodes",
+                "wrong",
+                says,
+                "see whether it runs, and pg_hba.conf and citus.node_conninfo",
+            )
+    reports = {
+        _name(answer): json.loads(answer["result"]) for answer in answers if answer["success"]
+    }
     for about in ("postgresql", "citus", "pgvector"):
         versions = {name: each[about] for name, each in reports.items()}
         if len(set(versions.values())) > 1:
-            says = f"{about} differs: " + ", ".join(f"{version} on {name}" for name, version in versions.items())
+            says = f"{about} differs: " + ", ".join(
+                f"{version} on {name}" for name, version in versions.items()
+            )
             yield Finding("nodes", "wrong", says, f"upgrade {about} on all nodes to one version")
         elif versions:
-            yield Finding("nodes", "well", f"{about} {next(iter(versions.values()))} on {len(versions)} nodes")
+            yield Finding(
+                "nodes", "well", f"{about} {next(iter(versions.values()))} on {len(versions)} nodes"
+            )
     replicating = [name for name, each in reports.items() if each["wal_level"] != "logical"]
     if replicating:
         says = (
-            f"wal_level is not logical on {', '.join(replicating)}: what moves from there cannot be written meanwhile"
+            f"wal_level is not logical on {', '.join(replicating)}: what moves from there cannot "
+            "be written meanwhile"
         )
-        yield Finding("nodes", "note", says, "there: alter system set wal_level = logical;  -- and restart")
+        yield Finding(
+            "nodes", "note", says, "there: alter system set wal_level = logical;  -- and restart"
+        )
     yield from _skew(
-        {name: reports[name]["bytes"] for name in map(_name, (n for n in nodes if n["holds"])) if name in reports}
+        {
+            name: reports[name]["bytes"]
+            for name in map(_name, (n for n in nodes if n["holds"]))
+            if name in reports
+        }
     )
 
 
@@ -100,14 +136,20 @@ def _skew(sizes: dict[str, int]) -> Iterator[Finding]:
     """Compare the sizes of the fullest and the emptiest node."""
     if len(sizes) < 2:
         return
-    fullest, emptiest = max(sizes, key=lambda name: sizes[name]), min(sizes, key=lambda name: sizes[name])
-    says = f"{sizes[fullest] / 1e9:.1f} GB on {fullest}, {sizes[emptiest] / 1e9:.1f} GB on {emptiest}"
+    fullest, emptiest = (
+        max(sizes, key=lambda name: sizes[name]),
+        min(sizes, key=lambda name: sizes[name]),
+    )
+    says = (
+        f"{sizes[fullest] / 1e9:.1f} GB on {fullest}, {sizes[emptiest] / 1e9:.1f} GB on {emptiest}"
+    )
     if sizes[fullest] > LARGE and sizes[fullest] > SKEW * sizes[emptiest]:
         yield Finding(
             "skew",
             "note",
             says,
-            "on the coordinator: select citus_rebalance_start();  -- or citus_schema_move for one schema",
+            "on the coordinator: select citus_rebalance_start();  -- or citus_schema_move for one "
+            "schema",
         )
     else:
         yield Finding("skew", "well", says)
@@ -125,7 +167,8 @@ def _leftovers(connection: Connection) -> Iterator[Finding]:
             "moves",
             "note",
             says,
-            "on the coordinator: call citus_cleanup_orphaned_resources();  -- it also does so by itself",
+            "on the coordinator: call citus_cleanup_orphaned_resources();  -- it also does so by "
+            "itself",
         )
 
 

@@ -1,8 +1,10 @@
-"""Makes a distributed schema of an ordinary one, and an ordinary one of it again for the time of a migration.
+"""Makes a distributed schema of an ordinary one, and an ordinary one of it again for the time of a
+migration.
 
-The shards get what the product's tables have, and nothing of it is in what Citus copies: policies, rights, triggers,
-functions and views are steps, which lie in a table of the schema itself. Whoever comes first to the node where the tables
-have moved to lets it carry them out (the function `settle_node`).
+The shards get what the product's tables have, and nothing of it is in what Citus copies: policies,
+rights, triggers, functions and views are steps, which lie in a table of the schema itself. Whoever
+comes first to the node where the tables have moved to lets it carry them out (the function
+`settle_node`).
 """
 
 from __future__ import annotations
@@ -24,7 +26,8 @@ from .citus_code import distributed_text
 
 CODE = "code"  # the kind of the steps that are made of the files of functions
 HERE = "this_node"  # a view that is there as long as the tables are
-# A function needs the views, and a policy the functions. What restores is not carried out on the node.
+# A function needs the views, and a policy the functions. What restores is not carried out on the
+# node.
 ORDER = ("type", "view", "numbers", "grant", CODE, "policy", "last", "restore")
 
 
@@ -79,27 +82,40 @@ def prepare(connection: Connection) -> None:
 
 
 def make_roles_everywhere(connection: Connection, roles: Roles) -> None:
-    """Make on each node the roles that it does not have; raises `DatabaseUnavailable` with the first that could not."""
-    failed = connection.execute(load("db/cluster/citus")["roles_everywhere"], {"roles": roles.names}).fetchone()
+    """Make on each node the roles that it does not have; raises `DatabaseUnavailable` with the
+    first that could not.
+    """
+    failed = connection.execute(
+        load("db/cluster/citus")["roles_everywhere"], {"roles": roles.names}
+    ).fetchone()
     if failed is not None:
         raise DatabaseUnavailable(
-            f"expected node {failed['host']}:{failed['port']} to make the roles {', '.join(roles.names)}, but it answered: "
+            f"expected node {failed['host']}:{failed['port']} to make the roles "
+            f"{', '.join(roles.names)}, but it answered: "
             f"{failed['answer']}; start it or mend what it says, and run `htm migrate` again"
         )
 
 
 def wait_for_other_migrations(connection: Connection, roles: Roles) -> None:
-    """Let one migration after another change a schema; only who administers roles can make others wait, or has to."""
+    """Let one migration after another change a schema; only who administers roles can make others
+    wait, or has to.
+    """
     row = connection.execute(load("db/cluster/citus")["may_lock_roles"]).fetchone()
     if row is not None and row["may"]:
         connection.execute(load("db/cluster/citus")["only_one"], {"owner": roles.owner})
 
 
 def saved(connection: Connection, placement: Placement) -> list[str]:
-    """Return the commands for what the ordinary tables of a distributed schema had, read where its tables live."""
-    rows = connection.execute(load("db/cluster/citus")["shards"], {"tables": placement.tables}).fetchall()
+    """Return the commands for what the ordinary tables of a distributed schema had, read where its
+    tables live.
+    """
+    rows = connection.execute(
+        load("db/cluster/citus")["shards"], {"tables": placement.tables}
+    ).fetchall()
     steps = next(row["stored"] for row in rows if row["name"] == "node_steps")
-    commands = connection.execute(composed("saved_steps", steps=sql.Identifier(placement.tables, steps))).fetchall()
+    commands = connection.execute(
+        composed("saved_steps", steps=sql.Identifier(placement.tables, steps))
+    ).fetchall()
     return [row["command"] for row in commands]
 
 
@@ -109,7 +125,8 @@ def read_parts(connection: Connection, schema: str) -> TableParts:
     partitioned = [row["name"] for row in connection.execute(statements["partitioned"], values)]
     if partitioned:
         raise SchemaOutdated(
-            f"expected tables without partitions, which Citus would have to move one by one, got {', '.join(partitioned)}; run "
+            "expected tables without partitions, which Citus would have to move one by one, got "
+            f"{', '.join(partitioned)}; run "
             "`htm migrate --partitions 1` before this schema is distributed"
         )
     parts = (
@@ -120,7 +137,9 @@ def read_parts(connection: Connection, schema: str) -> TableParts:
 
 
 def distribute(connection: Connection, roles: Roles, schema: str) -> None:
-    """Put the tables of an ordinary schema into one that Citus distributes; they lose what `read_parts` has read."""
+    """Put the tables of an ordinary schema into one that Citus distributes; they lose what
+    `read_parts` has read.
+    """
     statements = load("db/cluster/citus")
     propagate(connection, on=False)
     connection.execute(statements["drop_code"])
@@ -148,20 +167,30 @@ def propagate(connection: Connection, *, on: bool) -> None:
 
 def target(connection: Connection, names: Names, roles: Roles) -> Target:
     """The distributed schema as it is now."""
-    rows = connection.execute(load("db/cluster/citus")["shards"], {"tables": tables_schema(names.schema)}).fetchall()
+    rows = connection.execute(
+        load("db/cluster/citus")["shards"], {"tables": tables_schema(names.schema)}
+    ).fetchall()
     return Target(names, roles, {row["name"]: row["stored"] for row in rows}, rows[0]["shard"])
 
 
 def parts_steps(of: Target, parts: TableParts) -> list[Step]:
     """Return the steps that make the parts of the tables."""
     steps = [Step("type", _type(of, row)) for row in parts.types]
-    # Through a view of the invoker, who reads one column needs the right to all of them. No policy guards such a table.
-    by_column = {row["table"] for row in parts.grants if row["columns"]} - {row["table"] for row in parts.policies}
+    # Through a view of the invoker, who reads one column needs the right to all of them. No policy
+    # guards such a table.
+    by_column = {row["table"] for row in parts.grants if row["columns"]} - {
+        row["table"] for row in parts.policies
+    }
     for table in of.shards:
         if table != "node_steps":
             invoker = sql.SQL("false" if table in by_column else "true")
             steps.append(
-                Step("view", _text("step_view", view=of.view(table), stored=of.stored(table), invoker=invoker))
+                Step(
+                    "view",
+                    _text(
+                        "step_view", view=of.view(table), stored=of.stored(table), invoker=invoker
+                    ),
+                )
             )
     steps.append(Step("grant", _text("step_usage", tables=sql.Identifier(of.tables), **_roles(of))))
     steps += [Step("numbers", _numbers(of, row["table"], row["column"])) for row in parts.numbered]
@@ -177,21 +206,30 @@ def parts_steps(of: Target, parts: TableParts) -> list[Step]:
 def code_steps(of: Target, functions: Iterable[tuple[str, LiteralString]]) -> list[Step]:
     """The files of functions, by name and in their order, and who may execute them."""
     made = [
-        of.names.put_into(of.roles.put_into(distributed_text(name, text, tables=of.tables, shards=of.shards)))
+        of.names.put_into(
+            of.roles.put_into(distributed_text(name, text, tables=of.tables, shards=of.shards))
+        )
         for name, text in functions
     ]
     settle_node = sql.Identifier(of.names.schema, "settle_node")
-    rights = _text("step_rights", schema=sql.Identifier(of.names.schema), settle_node=settle_node, **_roles(of))
+    rights = _text(
+        "step_rights", schema=sql.Identifier(of.names.schema), settle_node=settle_node, **_roles(of)
+    )
     return [Step(CODE, command) for command in (*made, rights)]
 
 
 def _restoring_steps(of: Target, parts: TableParts) -> list[Step]:
-    """The same for ordinary tables, for the time of a migration; the node does not carry these out."""
+    """The same for ordinary tables, for the time of a migration; the node does not
+    carry these out.
+    """
     commands = [_grant(row, of.view(row["table"])) for row in parts.grants]
     commands += [_policy(row, of.view(row["table"])) for row in parts.policies]
     for row in parts.numbered:
         table, column = of.view(row["table"]), sql.Identifier(row["column"])
-        texts = {"table_text": sql.Literal(table.as_string(None)), "column_text": sql.Literal(row["column"])}
+        texts = {
+            "table_text": sql.Literal(table.as_string(None)),
+            "column_text": sql.Literal(row["column"]),
+        }
         commands.append(_text("restore_numbers", table=table, column=column, **texts))
     return [Step("restore", command) for command in commands]
 
@@ -206,18 +244,28 @@ def _last_steps(of: Target) -> list[Step]:
         vectors_text=sql.Literal(of.shards["vectors"]),
         documents_text=sql.Literal(of.shards["document_passages"]),
     )
-    walls = _text("step_walls", walls=of.view("user_walls"), set_user_walls=sql.Identifier(schema, "set_user_walls"))
+    walls = _text(
+        "step_walls",
+        walls=of.view("user_walls"),
+        set_user_walls=sql.Identifier(schema, "set_user_walls"),
+    )
     here = _text("step_here", here=of.view(HERE), stored=of.stored("tenants"))
     return [Step("last", command) for command in (indexes, walls, here)]
 
 
 def put_steps(connection: Connection, table: sql.Identifier, chosen: Sequence[Step]) -> None:
-    """Write steps into their table, or into its shard; those of the same kinds that were there before go."""
+    """Write steps into their table, or into its shard; those of the same kinds that were there
+    before go.
+    """
     add, remove = (composed(name, steps=table) for name in ("add_step", "remove_steps"))
     connection.execute(remove, {"kinds": sorted({step.kind for step in chosen})})
     with connection.cursor() as cursor:
         cursor.executemany(
-            add, [{"position": place, "kind": step.kind, "command": step.command} for place, step in _placed(chosen)]
+            add,
+            [
+                {"position": place, "kind": step.kind, "command": step.command}
+                for place, step in _placed(chosen)
+            ],
         )
 
 
@@ -232,7 +280,9 @@ def _placed(chosen: Sequence[Step]) -> list[tuple[int, Step]]:
 
 
 def define_entrance(connection: Connection, of: Target) -> None:
-    """Define, on all nodes, what a transaction calls before anything else, and what carries the steps out."""
+    """Define, on all nodes, what a transaction calls before anything else, and what carries the
+    steps out.
+    """
     schema = of.names.schema
     parts = {
         "enter_node": sql.Identifier(schema, "enter_node"),
@@ -253,21 +303,27 @@ def define_entrance(connection: Connection, of: Target) -> None:
 def refuse_node(connection: Connection, node: str) -> None:
     """Raise `InvalidInput` for a node, as HOST:PORT, that no schema of this database can be on."""
     if has_citus(connection) is None:
-        raise InvalidInput(f"expected no node, since Citus distributes no schemas of this database, got {node!r}")
+        raise InvalidInput(
+            f"expected no node, since Citus distributes no schemas of this database, got {node!r}"
+        )
     rows = connection.execute(load("db/cluster/citus")["nodes"]).fetchall()
     known = [f"{row['host']}:{row['port']}" for row in rows if row["holds"]]
     if node not in known:
         raise InvalidInput(
-            f"expected a node that holds tables, as the cluster calls it, got {node!r}; there are {', '.join(known)}"
+            f"expected a node that holds tables, as the cluster calls it, got {node!r}; there are "
+            f"{', '.join(known)}"
         )
 
 
 def move(connection: Connection, conninfo: SecretStr, schema: str, node: str) -> None:
-    """Let Citus move the tables of a schema to a node, as HOST:PORT, unless they are there; `connection` is to any node."""
+    """Let Citus move the tables of a schema to a node, as HOST:PORT, unless they are there;
+    `connection` is to any node.
+    """
     placement = find_placement(connection, schema)
     if placement is None:
         raise InvalidInput(
-            f"expected a schema that Citus distributes, got {schema}; run as an administrator: alter database … set "
+            f"expected a schema that Citus distributes, got {schema}; run as an administrator: "
+            "alter database … set "
             "citus.enable_schema_based_sharding = on"
         )
     if placement.node_name == node:
@@ -275,7 +331,8 @@ def move(connection: Connection, conninfo: SecretStr, schema: str, node: str) ->
     host, _, port = node.rpartition(":")
     with connect(coordinator(connection).dsn(conninfo)) as head:
         head.execute(
-            load("db/cluster/citus")["move_schema"], {"tables": placement.tables, "host": host, "port": int(port)}
+            load("db/cluster/citus")["move_schema"],
+            {"tables": placement.tables, "host": host, "port": int(port)},
         )
 
 
@@ -287,7 +344,9 @@ def drop(connection: Connection, conninfo: SecretStr, schema: str) -> None:
 
 
 def settle(connection: Connection, schema: str, *, again: bool = False) -> None:
-    """Carry out the steps on the node where the tables live, unless it is done; `again` does it in any case."""
+    """Carry out the steps on the node where the tables live, unless it is done; `again` does it in
+    any case.
+    """
     if again:
         connection.execute(composed("forget_here", here=sql.Identifier(schema, HERE)))
     connection.execute(composed("settle", settle_node=sql.Identifier(schema, "settle_node")))
@@ -326,11 +385,19 @@ def _grant(row: Mapping[str, Any], table: sql.Identifier) -> str:
 
 def _policy(row: Mapping[str, Any], table: sql.Identifier) -> str:
     conditions = "".join(
-        f" {words} ({row[name]})" for words, name in (("using", "condition"), ("with check", "new_rows")) if row[name]
+        f" {words} ({row[name]})"
+        for words, name in (("using", "condition"), ("with check", "new_rows"))
+        if row[name]
     )
     # All from the catalogue, which quotes names.
     parts = {name: sql.SQL(row[name]) for name in ("kind", "command", "roles")}
-    return _text("step_policy", table=table, name=sql.Identifier(row["name"]), conditions=sql.SQL(conditions), **parts)
+    return _text(
+        "step_policy",
+        table=table,
+        name=sql.Identifier(row["name"]),
+        conditions=sql.SQL(conditions),
+        **parts,
+    )
 
 
 def _text(statement: str, /, **parts: sql.Composable) -> str:

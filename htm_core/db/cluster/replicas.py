@@ -1,8 +1,10 @@
-"""Reading from physical replicas: which of a process's reads they may answer, and when they are left. docs/why/scale.md.
+"""Reading from physical replicas: which of a process's reads they may answer, and when they are
+left. docs/why/scale.md.
 
-An answer is never older than what this process last wrote, nor than `Settings.read_max_lag`. Both are positions in the primary's
-write-ahead log, in bytes: that of each commit comes back with the commit, and the primary's own is asked for now and then. A
-replica answers once it has replayed as much. Whatever it cannot do the primary does, in the same verb.
+An answer is never older than what this process last wrote, nor than `Settings.read_max_lag`. Both
+are positions in the primary's write-ahead log, in bytes: that of each commit comes back with the
+commit, and the primary's own is asked for now and then. A replica answers once it has replayed as
+much. Whatever it cannot do the primary does, in the same verb.
 """
 
 from __future__ import annotations
@@ -37,16 +39,22 @@ FIRST_PAUSE, LONGEST_PAUSE = 1.0, 30.0
 CONNECT = 1.0  # seconds to wait for a connection
 LOOK = 0.001  # seconds between two looks at how far a replica has come
 
-# Errors of a replica that say nothing against it: a vacuum of the primary took rows away from a query, the query was too long
-# for its share of the time, or a role has not come yet.
-ONLY_THIS_TIME = (pg.SerializationFailure, pg.QueryCanceled, pg.DeadlockDetected, pg.InvalidParameterValue)
-# What is said of a prepared statement that is not there, is there already, or gives other columns since an upgrade: a connection
-# on which one fails would fail each time.
+# Errors of a replica that say nothing against it: a vacuum of the primary took rows away from a
+# query, the query was too long for its share of the time, or a role has not come yet.
+ONLY_THIS_TIME = (
+    pg.SerializationFailure,
+    pg.QueryCanceled,
+    pg.DeadlockDetected,
+    pg.InvalidParameterValue,
+)
+# What is said of a prepared statement that is not there, is there already, or gives other columns
+# since an upgrade: a connection on which one fails would fail each time.
 UNPREPARED = (pg.InvalidSqlStatementName, pg.DuplicatePreparedStatement, pg.FeatureNotSupported)
 # Errors of one that is no use now: it is gone, or has not replayed an upgrade yet.
 OF_NO_USE = (
-    psycopg.OperationalError, psycopg.InterfaceError, psycopg.InternalError, pg.InsufficientPrivilege, pg.UndefinedFunction,
-    pg.UndefinedTable, pg.UndefinedColumn, pg.UndefinedObject, pg.InvalidSchemaName, pg.FeatureNotSupported,
+    psycopg.OperationalError, psycopg.InterfaceError, psycopg.InternalError,
+    pg.InsufficientPrivilege, pg.UndefinedFunction, pg.UndefinedTable, pg.UndefinedColumn,
+    pg.UndefinedObject, pg.InvalidSchemaName, pg.FeatureNotSupported,
 )  # fmt: skip
 
 
@@ -63,7 +71,9 @@ class ReplicaState:
 
 
 def replica_options(dsn: SecretStr) -> dict[str, str]:
-    """Return the options of libpq where the connection string says nothing else: only standbys, and any of several."""
+    """Return the options of libpq where the connection string says nothing else: only standbys, and
+    any of several.
+    """
     chosen = {"target_session_attrs": "standby"}
     if psycopg.pq.version() >= 160000:
         chosen["load_balance_hosts"] = "random"
@@ -73,21 +83,28 @@ def replica_options(dsn: SecretStr) -> dict[str, str]:
 
 def replica_state(connection: Connection) -> ReplicaState:
     """Return whether a server is a standby, and how much of the log it has replayed."""
-    (result,) = check(connection, patience=_left(), opening=load("db/cluster/replicas")["replayed"].encode())
+    (result,) = check(
+        connection, patience=_left(), opening=load("db/cluster/replicas")["replayed"].encode()
+    )
     return ReplicaState(result.get_value(0, 0) == b"t", int(result.get_value(0, 1) or 0))
 
 
 class Written:
-    """Position of the primary's log after the last commit of this process: one for all that it opens by the same url."""
+    """Position of the primary's log after the last commit of this process: one for all that it
+    opens by the same url.
+    """
 
     def __init__(self) -> None:
         self.position = 0
-        self.is_asked_for = False  # whether anything of this process reads from replicas of that primary
+        # whether anything of this process reads from replicas of that primary
+        self.is_asked_for = False
         self.renew()
         renewed_after_fork(self)
 
     def renew(self) -> None:
-        """Start again in a forked child, where another thread of the parent may have held the lock."""
+        """Start again in a forked child, where another thread of the parent may have
+        held the lock.
+        """
         self._lock = threading.Lock()
 
     def note(self, position: int) -> None:
@@ -96,7 +113,8 @@ class Written:
             self.position = max(self.position, position)
 
 
-_written: dict[SecretStr | None, Written] = {}  # by url, since its memories may have different settings
+# by url, since its memories may have different settings
+_written: dict[SecretStr | None, Written] = {}
 
 
 def written_through(url: SecretStr | None) -> Written:
@@ -123,7 +141,8 @@ class Replicas:
         self._ask_primary = ask_primary
         self._pool: ConnectionPool[Connection] | None = None
         self._inherited: list[ConnectionPool[Connection]] = []
-        self._positions: list[tuple[float, int]] = []  # of the primary, and when it was asked; the oldest first
+        # of the primary, and when it was asked; the oldest first
+        self._positions: list[tuple[float, int]] = []
         self._asked_at = float("-inf")
         self._is_silent = False  # whether the primary gave no position when it was last asked
         self._left_until = float("-inf")
@@ -133,21 +152,27 @@ class Replicas:
         renewed_after_fork(self)
 
     def renew(self) -> None:
-        """Start again in a forked child, which must neither use nor free the parent's pool: it is kept as it is."""
+        """Start again in a forked child, which must neither use nor free the parent's pool: it is
+        kept as it is.
+        """
         self._lock = threading.Lock()
         if self._pool is not None:
             self._inherited.append(self._pool)
         self._pool = None
 
     def run(self, work: Callable[[Connection], T]) -> T:
-        """The answer of `work` on a replica; raises `NoReplica` where none may answer, or it fails there.
+        """The answer of `work` on a replica; raises `NoReplica` where none may answer, or it fails
+        there.
 
-        `work` only reads, and is called at most once here. Errors that say something against the question are raised.
+        `work` only reads, and is called at most once here. Errors that say something against the
+        question are raised.
         """
         if time.monotonic() < self._left_until:
             raise NoReplica
         limit = time_limit.current() or time_limit.TimeLimit(self._settings.verb_timeout)
-        with time_limit.limited(time_limit.TimeLimit(limit.seconds * SHARE, total=limit.left * SHARE)):
+        with time_limit.limited(
+            time_limit.TimeLimit(limit.seconds * SHARE, total=limit.left * SHARE)
+        ):
             try:
                 with self._lent() as connection:
                     if not connection.is_direct:
@@ -175,10 +200,12 @@ class Replicas:
         if pool is not None:
             pool.close()
 
-    # -- how far a replica has come ------------------------------------------------------------------------------------
+    # -- how far a replica has come ----------------------------------------------------------------
 
     def _await_replay(self, connection: Connection) -> None:
-        """Wait until a replica has replayed what it must have; raises `NoReplica` when it takes too long."""
+        """Wait until a replica has replayed what it must have; raises `NoReplica` when it takes too
+        long.
+        """
         needed = max(self._old_enough(), self._written.position)
         if connection.replayed >= needed > 0:
             return
@@ -198,9 +225,11 @@ class Replicas:
             time.sleep(LOOK)
 
     def _old_enough(self) -> int:
-        """A position that the primary had `read_max_lag` ago or later. It is asked every half of that time.
+        """A position that the primary had `read_max_lag` ago or later. It is asked every half of
+        that time.
 
-        A primary that gives no answer has nothing newer, as far as anybody here can know: then it is the last that is known.
+        A primary that gives no answer has nothing newer, as far as anybody here can know: then it
+        is the last that is known.
         """
         longest = self._settings.read_max_lag
         with self._lock:
@@ -208,7 +237,8 @@ class Replicas:
             is_known, oldest = self._oldest(now - longest)
             if now - self._asked_at < longest / 2 and (is_known or self._is_silent):
                 return oldest
-            self._asked_at = now  # while there is one that is new enough, other threads need not ask as well
+            # while there is one that is new enough, other threads need not ask as well
+            self._asked_at = now
         try:
             fresh = [(now, self._ask_primary())]
         except psycopg.Error:
@@ -219,7 +249,9 @@ class Replicas:
             return self._oldest(time.monotonic() - longest)[1]
 
     def _oldest(self, since: float) -> tuple[bool, int]:
-        """The oldest position of those asked for since a moment, or else the last one; says which. The caller holds the lock."""
+        """The oldest position of those asked for since a moment, or else the last one; says which.
+        The caller holds the lock.
+        """
         while len(self._positions) > 1 and self._positions[0][0] < since:
             del self._positions[0]
         if not self._positions:
@@ -227,7 +259,7 @@ class Replicas:
         asked_at, position = self._positions[0]
         return asked_at >= since, position
 
-    # -- its connections -----------------------------------------------------------------------------------------------
+    # -- its connections ---------------------------------------------------------------------------
 
     @contextlib.contextmanager
     def _lent(self) -> Iterator[Connection]:
@@ -249,7 +281,9 @@ class Replicas:
             return self._pool
 
     def _leave(self, error: Exception) -> None:
-        """Read from the primary for a while, and say why; one event that several threads meet is said, and counts, once."""
+        """Read from the primary for a while, and say why; one event that several threads meet is
+        said, and counts, once.
+        """
         with self._lock:
             if time.monotonic() < self._left_until:
                 return
@@ -261,8 +295,12 @@ class Replicas:
             if isinstance(error, PoolTimeout | TooManyRequests)
             else redact(str(error)).strip()
         )
-        _log.warning("left the replica of Settings.read_url for %.3g s: %s; the primary answers", pause, why)
-        if pool is not None and not isinstance(error, NoAnswer | PoolTimeout | PoolClosed | TooManyRequests):
+        _log.warning(
+            "left the replica of Settings.read_url for %.3g s: %s; the primary answers", pause, why
+        )
+        if pool is not None and not isinstance(
+            error, NoAnswer | PoolTimeout | PoolClosed | TooManyRequests
+        ):
             with contextlib.suppress(psycopg.Error):
                 pool.check()  # the same event has probably ended its other sessions
 
@@ -273,7 +311,9 @@ class Replicas:
 
 
 def _stay_with_one_server(connection: Connection) -> None:
-    """Begin a transaction: behind a pooler, what was asked outside of it may have been another replica."""
+    """Begin a transaction: behind a pooler, what was asked outside of it may have been another
+    replica.
+    """
     check(connection, patience=_left(), opening=BEGIN.encode())
     connection.replayed = 0
 

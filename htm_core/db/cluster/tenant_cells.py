@@ -1,6 +1,7 @@
 """In which cell each transaction of a tenant runs, as this process knows it. docs/why/scale.md.
 
-`cell_directory` makes and drops cells, as the owner; this follows what the directory says, as everybody who serves verbs.
+`cell_directory` makes and drops cells, as the owner; this follows what the directory says, as
+everybody who serves verbs.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from ..connection import Row
 from ..queries import load
 from .tenant_locations import Location, TenantLocations, departure
 
-MOST_MOVES = 5  # that one transaction follows: a tenant that is moved again and again is waited for no longer
+# that one transaction follows: a tenant that is moved again and again is waited for no longer
+MOST_MOVES = 5
 CELLS_SECONDS = 5.0  # after which the list of cells is read again
 
 
@@ -36,12 +38,17 @@ T = TypeVar("T")
 class TenantCells(Generic[C]):
     """The cells of an installation, home first, and which of them each tenant is in.
 
-    `ask` gives the rows of a statement that the directory answers, in a transaction of a tenant at home; `make` makes a cell of a
-    name, a schema, and the url of its server, None for that of home. The database must be open.
+    `ask` gives the rows of a statement that the directory answers, in a transaction of a tenant at
+    home; `make` makes a cell of a name, a schema, and the url of its server, None for that of home.
+    The database must be open.
     """
 
     def __init__(
-        self, home: C, *, ask: Callable[[str, LiteralString], list[Row]], make: Callable[[str, str, str | None], C]
+        self,
+        home: C,
+        *,
+        ask: Callable[[str, LiteralString], list[Row]],
+        make: Callable[[str, str, str | None], C],
     ) -> None:
         self._home = home
         self._ask = ask
@@ -57,7 +64,9 @@ class TenantCells(Generic[C]):
         self._locations = TenantLocations()
 
     def of(self, tenant: str, *, asked: bool = False) -> C:
-        """The cell that a tenant is in, as far as this process knows, or as the directory says when it is `asked`."""
+        """The cell that a tenant is in, as far as this process knows, or as the directory says when
+        it is `asked`.
+        """
         known = None if asked else self._locations.of(tenant)
         return self._cell((known or self._locate(tenant)).cell)
 
@@ -77,7 +86,8 @@ class TenantCells(Generic[C]):
         self._read_at = None
 
     def run(self, tenant: str, work: Callable[[C, int | None], T]) -> T:
-        """The answer of `work`, which begins a transaction, in the cell of a tenant; where it has left since, in the next one.
+        """The answer of `work`, which begins a transaction, in the cell of a tenant; where it has
+        left since, in the next one.
 
         `work` is given the cell, and the version as of which the tenant is there.
         """
@@ -113,7 +123,8 @@ class TenantCells(Generic[C]):
             return self._others[name]
         except KeyError:
             raise StorageError(
-                f"expected the cell {name!r} in the directory, got none of this name; see htm cells list"
+                f"expected the cell {name!r} in the directory, got none of this name; see htm "
+                "cells list"
             ) from None
 
     def _read(self) -> None:

@@ -1,4 +1,6 @@
-"""Copies one tenant's rows from the tables of one schema into those of another, and what has changed since the last time."""
+"""Copies one tenant's rows from the tables of one schema into those of another, and what has
+changed since the last time.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ class MovedTable:
 
 @dataclass(frozen=True, slots=True)
 class Pass:
-    """Counts of one pass: rows that were written, rows that were deleted, and before which transaction all was seen."""
+    """Counts of one pass: rows that were written, rows that were deleted, and before which
+    transaction all was seen.
+    """
 
     written: int
     deleted: int
@@ -43,9 +47,13 @@ class Pass:
 
 
 class TenantCopy:
-    """The copying of one tenant, with its rows of these tables, between connections of two owners, each in its cell's schema."""
+    """The copying of one tenant, with its rows of these tables, between connections of two owners,
+    each in its cell's schema.
+    """
 
-    def __init__(self, source: Connection, target: Connection, tenant: str, tables: Sequence[MovedTable]) -> None:
+    def __init__(
+        self, source: Connection, target: Connection, tenant: str, tables: Sequence[MovedTable]
+    ) -> None:
         self.source = source
         self.target = target
         self._tenant = sql.Literal(tenant)
@@ -53,19 +61,21 @@ class TenantCopy:
         self.tables = tables  # of the source
         if self.tables != moved_tables(target):
             raise InvalidInput(
-                "expected both cells to have the same tables, got different ones; bring both up to date with htm migrate"
+                "expected both cells to have the same tables, got different ones; bring both up "
+                "to date with htm migrate"
             )
         self._is_one_database = _server(source) == _server(target)
         self._map: dict[str, int] = {}
         self._stages = itertools.count(1)
 
-    # -- passes --------------------------------------------------------------------------------------------------------
+    # -- passes ------------------------------------------------------------------------------------
 
     def run(self, *, seen: str | None, last: bool = False) -> Pass:
-        """Bring the copy to the moment of the source's snapshot: all rows, or those changed since the pass that has `seen`.
+        """Bring the copy to the moment of the source's snapshot: all rows, or those changed since
+        the pass that has `seen`.
 
-        Both connections are in a transaction, the source's of one snapshot. What workers see comes with the `last` pass
-        alone, since they would begin to work on it.
+        Both connections are in a transaction, the source's of one snapshot. What workers see comes
+        with the `last` pass alone, since they would begin to work on it.
         """
         row = self.source.execute(load("db/cluster/tenant_moves")["snapshot"]).fetchone()
         assert row is not None  # a select without from has one row
@@ -78,9 +88,16 @@ class TenantCopy:
             deleted += self._clear()
         else:
             # A table whose keys are the same ones on both sides has lost none.
-            keys = self._digests(self.source, tables, of_keys=True), self._digests(self.target, tables, of_keys=True)
-            lost = [table for table in reversed(tables) if keys[0][table.name] != keys[1][table.name]]
-            deleted += sum(self._delete_vanished(table) for table in lost if not table.is_deleted_late)
+            keys = (
+                self._digests(self.source, tables, of_keys=True),
+                self._digests(self.target, tables, of_keys=True),
+            )
+            lost = [
+                table for table in reversed(tables) if keys[0][table.name] != keys[1][table.name]
+            ]
+            deleted += sum(
+                self._delete_vanished(table) for table in lost if not table.is_deleted_late
+            )
         written = sum(self._write(table, seen) for table in tables if changed[table.name])
         if seen is not None:
             deleted += sum(self._delete_vanished(table) for table in lost if table.is_deleted_late)
@@ -91,9 +108,15 @@ class TenantCopy:
         return Pass(written, deleted, str(row["xmin"]))
 
     def _clear(self) -> int:
-        """Delete all rows of the tenant from the target, in the transaction that has begun there; give how many there were."""
+        """Delete all rows of the tenant from the target, in the transaction that has begun there;
+        give how many there were.
+        """
         there = self._counts(self.target, self.tables, None)
-        return sum(self._change("delete_all", table) for table in reversed(self.tables) if there[table.name])
+        return sum(
+            self._change("delete_all", table)
+            for table in reversed(self.tables)
+            if there[table.name]
+        )
 
     def _write(self, table: MovedTable, seen: str | None) -> int:
         if seen is None:  # the target has no row of it
@@ -112,10 +135,14 @@ class TenantCopy:
         stage = self._staged(table, table.key, None)
         return self._change("delete_all" if stage is None else "delete_vanished", table, stage)
 
-    def _staged(self, table: MovedTable, columns: Sequence[str], seen: str | None) -> sql.Identifier | None:
-        """A temporary table of the target with these columns of the source's rows, as they are to be in the target.
+    def _staged(
+        self, table: MovedTable, columns: Sequence[str], seen: str | None
+    ) -> sql.Identifier | None:
+        """A temporary table of the target with these columns of the source's rows, as they are to
+        be in the target.
 
-        None where there are no rows: a tenant has some in few of the tables, and a table takes milliseconds to make.
+        None where there are no rows: a tenant has some in few of the tables, and a table takes
+        milliseconds to make.
         """
         stage = sql.Identifier("pg_temp", f"stage_{next(self._stages)}")
         parts = {"stage": stage, "table": self.target.table(table.name), "columns": _names(columns)}
@@ -138,11 +165,13 @@ class TenantCopy:
         *,
         make: Callable[[], None] | None = None,
     ) -> int:
-        """Copy these columns of the source's rows into a table of the target, as they are to be there; give how many."""
+        """Copy these columns of the source's rows into a table of the target, as they are to be
+        there; give how many.
+        """
         statements = load("db/cluster/tenant_moves")
         parts: dict[str, sql.Composable] = {
-            "table": self.source.table(table.name), "stage": into, "columns": _names(columns), "tenant": self._tenant,
-            "values": self._values(columns), "changed": self._changed(seen),
+            "table": self.source.table(table.name), "stage": into, "columns": _names(columns),
+            "tenant": self._tenant, "values": self._values(columns), "changed": self._changed(seen),
             "format": sql.SQL("binary" if self._is_one_database else "text"),
         }  # fmt: skip
         with self.source.cursor().copy(sql.SQL(statements["read_rows"]).format(**parts)) as rows:
@@ -162,20 +191,27 @@ class TenantCopy:
                     written.write(block)
         return cursor.rowcount
 
-    def _change(self, statement: str, table: MovedTable, stage: sql.Identifier | None = None) -> int:
+    def _change(
+        self, statement: str, table: MovedTable, stage: sql.Identifier | None = None
+    ) -> int:
         columns = self._columns(table)
         changed = [name for name in columns if name not in table.key]
         if statement == "update_changed" and not changed:
             return 0
         parts: dict[str, sql.Composable] = {
-            "table": self.target.table(table.name), "tenant": self._tenant, "stage": stage or sql.SQL(""),
-            "columns": _names(columns), "same": _pairs(table.key, " and ", left="t"),
+            "table": self.target.table(table.name), "tenant": self._tenant,
+            "stage": stage or sql.SQL(""), "columns": _names(columns),
+            "same": _pairs(table.key, " and ", left="t"),
             "assignments": _pairs(changed, ", ", left=None),
         }  # fmt: skip
-        return self.target.execute(sql.SQL(load("db/cluster/tenant_moves")[statement]).format(**parts)).rowcount
+        return self.target.execute(
+            sql.SQL(load("db/cluster/tenant_moves")[statement]).format(**parts)
+        ).rowcount
 
     def _columns(self, table: MovedTable) -> list[str]:
-        """The columns that are copied: without transaction ids between two servers, where they mean other transactions."""
+        """The columns that are copied: without transaction ids between two servers, where they mean
+        other transactions.
+        """
         return [
             name
             for name, type in zip(table.columns, table.types, strict=True)
@@ -183,11 +219,17 @@ class TenantCopy:
         ]
 
     def _values(self, columns: Sequence[str]) -> sql.Composable:
-        mapped = sql.SQL(load("db/cluster/tenant_moves")["mapped_space"]).format(map=sql.Literal(json.dumps(self._map)))
-        return sql.SQL(", ").join(mapped if name == "space" else sql.Identifier("t", name) for name in columns)
+        mapped = sql.SQL(load("db/cluster/tenant_moves")["mapped_space"]).format(
+            map=sql.Literal(json.dumps(self._map))
+        )
+        return sql.SQL(", ").join(
+            mapped if name == "space" else sql.Identifier("t", name) for name in columns
+        )
 
     def _map_spaces(self) -> None:
-        """Find the vector spaces of the tenant's models in the target, by name and dimension, or make them there."""
+        """Find the vector spaces of the tenant's models in the target, by name and dimension, or
+        make them there.
+        """
         statements = load("db/cluster/tenant_moves")
         for space in self.source.execute(statements["spaces"], {"tenant": self._name}).fetchall():
             if str(space["id"]) in self._map:
@@ -197,10 +239,12 @@ class TenantCopy:
             assert row is not None  # it was there, or has just been made
             self._map[str(space["id"])] = row["id"]
 
-    # -- verification --------------------------------------------------------------------------------------------------
+    # -- verification ------------------------------------------------------------------------------
 
     def digests(self) -> tuple[dict[str, tuple[int, str]], dict[str, tuple[int, str]]]:
-        """The number of rows and a digest of each table, of the source with the target's numbers in it, and of the target."""
+        """The number of rows and a digest of each table, of the source with the target's numbers in
+        it, and of the target.
+        """
         return self._digests(self.source, self.tables), self._digests(self.target, self.tables)
 
     def _digests(
@@ -208,7 +252,9 @@ class TenantCopy:
     ) -> dict[str, tuple[int, str]]:
         """Of all tables in one statement; rows of the source have the target's numbers."""
         template = sql.SQL(
-            load("db/cluster/tenant_moves")["digest_here" if self._is_one_database else "digest_elsewhere"]
+            load("db/cluster/tenant_moves")[
+                "digest_here" if self._is_one_database else "digest_elsewhere"
+            ]
         )
         parts = []
         for table in tables:
@@ -217,17 +263,25 @@ class TenantCopy:
             values = self._values(columns) if connection is self.source else plain
             parts.append(
                 template.format(
-                    name=sql.Literal(table.name), table=connection.table(table.name), tenant=self._tenant, values=values
+                    name=sql.Literal(table.name),
+                    table=connection.table(table.name),
+                    tenant=self._tenant,
+                    values=values,
                 )
             )
         rows = connection.execute(_united(parts)).fetchall()
         return {row["name"]: (int(row["rows"]), str(row["digest"])) for row in rows}
 
-    def _counts(self, connection: Connection, tables: Sequence[MovedTable], seen: str | None) -> dict[str, int]:
+    def _counts(
+        self, connection: Connection, tables: Sequence[MovedTable], seen: str | None
+    ) -> dict[str, int]:
         template, changed = sql.SQL(load("db/cluster/tenant_moves")["count"]), self._changed(seen)
         parts = [
             template.format(
-                name=sql.Literal(table.name), table=connection.table(table.name), tenant=self._tenant, changed=changed
+                name=sql.Literal(table.name),
+                table=connection.table(table.name),
+                tenant=self._tenant,
+                changed=changed,
             )
             for table in tables
         ]
@@ -242,44 +296,70 @@ class TenantCopy:
         return sql.SQL(statements["changed_rows"]).format(seen=sql.Literal(seen))
 
     def refuse_same_collections(self) -> None:
-        """Raise `InvalidInput` where another tenant of the target has a collection of the same number."""
+        """Raise `InvalidInput` where another tenant of the target has a collection of the same
+        number.
+        """
         statements = load("db/cluster/tenant_moves")
-        ids = [row["id"] for row in self.source.execute(statements["collections"], {"tenant": self._name})]
-        row = self.target.execute(statements["foreign_collections"], {"tenant": self._name, "ids": ids}).fetchone()
+        ids = [
+            row["id"]
+            for row in self.source.execute(statements["collections"], {"tenant": self._name})
+        ]
+        row = self.target.execute(
+            statements["foreign_collections"], {"tenant": self._name, "ids": ids}
+        ).fetchone()
         if row is not None and row["found"]:
             raise InvalidInput(
-                f"expected the collections of the tenant {self._name!r} to have numbers that nobody has in the target cell, got "
-                f"{row['found']} that are taken there; move it into a cell that was made with htm cells create"
+                f"expected the collections of the tenant {self._name!r} to have numbers that "
+                "nobody has in the target cell, got "
+                f"{row['found']} that are taken there; move it into a cell that was made with htm "
+                "cells create"
             )
 
 
 def moved_tables(connection: Connection) -> list[MovedTable]:
-    """The tables with rows of tenants, parents first: read from the catalog, so none is left out."""
-    return [MovedTable(**row) for row in connection.execute(load("db/cluster/tenant_moves")["tables"])]
+    """The tables with rows of tenants, parents first: read from the catalog, so none
+    is left out.
+    """
+    return [
+        MovedTable(**row) for row in connection.execute(load("db/cluster/tenant_moves")["tables"])
+    ]
 
 
-def count_rows(connection: Connection, tenant: str, *, tables: Sequence[MovedTable] | None = None) -> dict[str, int]:
+def count_rows(
+    connection: Connection, tenant: str, *, tables: Sequence[MovedTable] | None = None
+) -> dict[str, int]:
     """Count a tenant's rows in each table, of all or of these; those without any are left out."""
     statements = load("db/cluster/tenant_moves")
     parts = [
         sql.SQL(statements["count"]).format(
-            name=sql.Literal(table.name), table=connection.table(table.name), tenant=sql.Literal(tenant),
+            name=sql.Literal(table.name),
+            table=connection.table(table.name),
+            tenant=sql.Literal(tenant),
             changed=sql.SQL(statements["all_rows"]),
         )
         for table in (moved_tables(connection) if tables is None else tables)
-    ]  # fmt: skip
+    ]
     rows = connection.execute(_united(parts)).fetchall()
     return {row["name"]: int(row["rows"]) for row in rows if row["rows"]}
 
 
 def delete_rows(
-    connection: Connection, tenant: str, *, batch: int = BATCH, tables: Sequence[MovedTable] | None = None
+    connection: Connection,
+    tenant: str,
+    *,
+    batch: int = BATCH,
+    tables: Sequence[MovedTable] | None = None,
 ) -> Mapping[str, int]:
-    """Delete all rows of a tenant from a schema, so many at a time, children first; give how many of each table there were."""
+    """Delete all rows of a tenant from a schema, so many at a time, children first; give how many
+    of each table there were.
+    """
     tables = moved_tables(connection) if tables is None else tables
     with quiet(connection):
         there = count_rows(connection, tenant, tables=tables)
-    left, deleted = [table for table in reversed(tables) if table.name in there], dict.fromkeys(there, 0)
+    left, deleted = (
+        [table for table in reversed(tables) if table.name in there],
+        dict.fromkeys(there, 0),
+    )
     while left:
         room = batch
         with quiet(connection):
@@ -294,21 +374,35 @@ def delete_rows(
 
 
 def _delete_some(connection: Connection, table: MovedTable, tenant: str, most: int) -> int:
-    parts = {"table": connection.table(table.name), "tenant": sql.Literal(tenant), "most": sql.Literal(most)}
-    return connection.execute(sql.SQL(load("db/cluster/tenant_moves")["delete_batch"]).format(**parts)).rowcount
+    parts = {
+        "table": connection.table(table.name),
+        "tenant": sql.Literal(tenant),
+        "most": sql.Literal(most),
+    }
+    return connection.execute(
+        sql.SQL(load("db/cluster/tenant_moves")["delete_batch"]).format(**parts)
+    ).rowcount
 
 
 @contextmanager
 def quiet(
-    connection: Connection, *, snapshot: bool = False, first: sql.Composed | None = None, stays: bool = True
+    connection: Connection,
+    *,
+    snapshot: bool = False,
+    first: sql.Composed | None = None,
+    stays: bool = True,
 ) -> Iterator[None]:
-    """A transaction that may take any time, but waits a second for a lock at most; with `snapshot` all of it sees one moment.
+    """A transaction that may take any time, but waits a second for a lock at most; with `snapshot`
+    all of it sees one moment.
 
-    That is a moment after the lock that `first` takes. Where Citus distributes the schema, its tables stay on their node, unless
-    it need not (`stays`); how long that is waited for has no limit, unless a lock was taken first.
+    That is a moment after the lock that `first` takes. Where Citus distributes the schema, its
+    tables stay on their node, unless it need not (`stays`); how long that is waited for has no
+    limit, unless a lock was taken first.
     """
     statements = load("db/cluster/tenant_moves")
-    connection.isolation_level = IsolationLevel.REPEATABLE_READ if snapshot else IsolationLevel.READ_COMMITTED
+    connection.isolation_level = (
+        IsolationLevel.REPEATABLE_READ if snapshot else IsolationLevel.READ_COMMITTED
+    )
     try:
         with connection.transaction():
             connection.execute(statements["patient"])
@@ -326,7 +420,9 @@ def quiet(
 
 
 def _server(connection: Connection) -> tuple[str, str]:
-    row: dict[str, Any] | None = connection.execute(load("db/cluster/tenant_moves")["server"]).fetchone()
+    row: dict[str, Any] | None = connection.execute(
+        load("db/cluster/tenant_moves")["server"]
+    ).fetchone()
     assert row is not None  # a select without from has one row
     return row["system"], row["database"]
 
@@ -343,6 +439,8 @@ def _names(columns: Sequence[str]) -> sql.Composable:
 def _pairs(columns: Sequence[str], joiner: str, *, left: str | None) -> sql.Composable:
     """`t.a = s.a` for each column, or `a = s.a`."""
     return sql.SQL(joiner).join(
-        sql.SQL("{} = {}").format(sql.Identifier(*([left] if left else []), name), sql.Identifier("s", name))
+        sql.SQL("{} = {}").format(
+            sql.Identifier(*([left] if left else []), name), sql.Identifier("s", name)
+        )
         for name in columns
     )

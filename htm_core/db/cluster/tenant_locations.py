@@ -1,4 +1,6 @@
-"""Cells of tenants, as far as this process knows: what the directory said, or the cell that the tenant has left."""
+"""Cells of tenants, as far as this process knows: what the directory said, or the cell that the
+tenant has left.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ class Location:
 
 
 class TenantLocations:
-    """The locations that this process knows. A newer version replaces an older one, never the other way."""
+    """The locations that this process knows. A newer version replaces an older one, never the other
+    way.
+    """
 
     def __init__(self) -> None:
         self._known = LastUsed[str, Location](MOST_KNOWN)
@@ -51,7 +55,9 @@ class TenantLocations:
 
 
 def departure(error: BaseException) -> Location | None:
-    """Where a tenant went, by the error of a transaction that came too late; None for any other error."""
+    """Where a tenant went, by the error of a transaction that came too late; None for any other
+    error.
+    """
     cause = error.__cause__
     if not isinstance(cause, psycopg.Error) or cause.sqlstate != DEPARTED:
         return None

@@ -1,1 +1,3 @@
-"""Groups: robots that share one working memory, with a heartbeat so that a lost robot is replaced."""
+"""Groups: robots that share one working memory, with a heartbeat so that a lost robot
+is replaced.
+"""

@@ -1,4 +1,6 @@
-"""Groups: robots that share one working memory; when an active robot is lost, a passive one becomes active."""
+"""Groups: robots that share one working memory; when an active robot is lost, a passive one becomes
+active.
+"""
 
 from __future__ import annotations
 
@@ -28,9 +30,13 @@ LEASE = 10.0  # seconds; the default of a group's first member
 
 @verbs("htm.group")
 class Group:
-    """A robot's membership in a group. It leaves the group at the end of a `with`, and has its own working memory again."""
+    """A robot's membership in a group. It leaves the group at the end of a `with`, and has its own
+    working memory again.
+    """
 
-    def __init__(self, name: str, *, engine: Engine, heartbeat: Heartbeat, listener: Listener) -> None:
+    def __init__(
+        self, name: str, *, engine: Engine, heartbeat: Heartbeat, listener: Listener
+    ) -> None:
         self.name = name
         self._engine = engine
         self._heartbeat = heartbeat
@@ -43,19 +49,25 @@ class Group:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
     ) -> None:
         self.leave()
 
     @property
     def role(self) -> str | None:
-        """This robot's role as of its last heartbeat: "active" or "passive", None once it has left."""
+        """This robot's role as of its last heartbeat: "active" or "passive", None once
+        it has left.
+        """
         return self._heartbeat.role(self._key)
 
     def leave(self, robot: str | None = None) -> None:
         """Leave the group, or remove another robot from it.
 
-        When no live active member would be left, the live passive member that joined first becomes active.
+        When no live active member would be left, the live passive member that joined first becomes
+        active.
         """
         leaving = robot or self._engine.robot
         for attempt in attempts():
@@ -67,43 +79,56 @@ class Group:
         self._heartbeat.refresh()
 
     def promote(self, robot: str | None = None) -> None:
-        """Make a passive member active; this robot, unless another is named. Other active members stay active."""
+        """Make a passive member active; this robot, unless another is named. Other active members
+        stay active.
+        """
         for attempt in attempts():
             with attempt, self._engine.transaction() as connection:
                 member = self._member(_locked_members(connection, self.name), robot)
                 if member.role == "active":
                     raise InvalidInput(
-                        f"expected a passive member to promote, got {member.robot!r}, which is active already"
+                        f"expected a passive member to promote, got {member.robot!r}, which is "
+                        "active already"
                     )
                 if not member.live:
                     raise InvalidInput(
-                        f"expected a live member to promote, got {member.robot!r}, whose heartbeat is late"
+                        f"expected a live member to promote, got {member.robot!r}, whose "
+                        "heartbeat is late"
                     )
                 store.set_roles(connection, self.name, {member.robot: "active"})
         self._heartbeat.refresh()
 
     def demote(self, robot: str | None = None) -> None:
-        """Make an active member passive; this robot, unless another is named. For the last active one use `failover`."""
+        """Make an active member passive; this robot, unless another is named. For the last active
+        one use `failover`.
+        """
         for attempt in attempts():
             with attempt, self._engine.transaction() as connection:
                 members = _locked_members(connection, self.name)
                 member = self._member(members, robot)
                 if member.role == "passive":
                     raise InvalidInput(
-                        f"expected an active member to demote, got {member.robot!r}, which is passive already"
+                        f"expected an active member to demote, got {member.robot!r}, which is "
+                        "passive already"
                     )
-                if not any(m.role == "active" and m.live and m.robot != member.robot for m in members.values()):
+                if not any(
+                    m.role == "active" and m.live and m.robot != member.robot
+                    for m in members.values()
+                ):
                     raise InvalidInput(
-                        f"expected another active member beside {member.robot!r}, got none: promote one first, or use failover()"
+                        f"expected another active member beside {member.robot!r}, got none: "
+                        "promote one first, or use failover()"
                     )
                 store.set_roles(connection, self.name, {member.robot: "passive"})
         self._heartbeat.refresh()
 
     def failover(self) -> str:
-        """Make an active member passive and a passive one active; give the name of the new active one.
+        """Make an active member passive and a passive one active; give the name of the new active
+        one.
 
-        The new active member is the live passive one that joined first. Of several active members one with a late heartbeat
-        becomes passive, else this robot, else the first. Raises `InvalidInput` when there is no live passive member.
+        The new active member is the live passive one that joined first. Of several active members
+        one with a late heartbeat becomes passive, else this robot, else the first. Raises
+        `InvalidInput` when there is no live passive member.
         """
         for attempt in attempts():
             with attempt, self._engine.transaction() as connection:
@@ -111,7 +136,8 @@ class Group:
                 successor = _successor(members)
                 if successor is None:
                     raise InvalidInput(
-                        "expected a live passive member to take over, got none; let a robot join as passive"
+                        "expected a live passive member to take over, got none; let a robot join "
+                        "as passive"
                     )
                 active = [m for m in members.values() if m.role == "active"]
                 active.sort(key=lambda m: (m.live, m.robot != self._engine.robot))
@@ -122,12 +148,17 @@ class Group:
         return successor
 
     def status(self) -> GroupStatus:
-        """Give the members with their roles, who of them is live, and what the group holds of this owner and session."""
+        """Give the members with their roles, who of them is live, and what the group holds of this
+        owner and session.
+        """
         with self._engine.transaction() as connection:
             return group_status(
-                connection, self.name, owner=self._engine.owner, session=self._engine.session or "",
+                connection,
+                self.name,
+                owner=self._engine.owner,
+                session=self._engine.session or "",
                 listening=self._listener.listening,
-            )  # fmt: skip
+            )
 
     @property
     def _key(self) -> tuple[str, str, str]:
@@ -137,26 +168,39 @@ class Group:
         name = robot or self._engine.robot
         if name not in members:
             raise InvalidInput(
-                f"expected a member of the group {self.name!r}, got {name!r}; there are: {', '.join(members) or 'none'}"
+                f"expected a member of the group {self.name!r}, got {name!r}; there are: "
+                f"{', '.join(members) or 'none'}"
             )
         return members[name]
 
 
 def join_group(
-    engine: Engine, heartbeat: Heartbeat, listener: Listener, name: str, *, role: str, lease: float | None
+    engine: Engine,
+    heartbeat: Heartbeat,
+    listener: Listener,
+    name: str,
+    *,
+    role: str,
+    lease: float | None,
 ) -> Group:
     """Join a group: from now on the robot has the group's working memory. Raises `InvalidInput`."""
     name = validation.normal_name(name, what="group")
     if role not in ROLES:
         raise InvalidInput(f"expected role to be one of {', '.join(ROLES)}, got {role!r}")
     if engine.group not in (None, name):
-        raise InvalidInput(f"expected a robot in no other group, got one in {engine.group!r}; leave it first")
+        raise InvalidInput(
+            f"expected a robot in no other group, got one in {engine.group!r}; leave it first"
+        )
     seconds = None if lease is None else lease_seconds(lease)
     if lease is not None and seconds is None:
-        raise InvalidInput(f"expected lease to be seconds from {SHORTEST_LEASE} to {LONGEST_LEASE:,.0f}, got {lease!r}")
+        raise InvalidInput(
+            f"expected lease to be seconds from {SHORTEST_LEASE} to "
+            f"{LONGEST_LEASE:,.0f}, got {lease!r}"
+        )
     working = _working_set_of(engine, name)
     key = (engine.tenant, name, engine.robot)
-    if heartbeat.role(key) is not None:  # another memory of this robot is a member: nothing changes for the group
+    # another memory of this robot is a member: nothing changes for the group
+    if heartbeat.role(key) is not None:
         engine.use_working_set(working, group=name)
         heartbeat.add_engine(engine)
         return Group(name, engine=engine, heartbeat=heartbeat, listener=listener)
@@ -164,9 +208,15 @@ def join_group(
         with attempt, engine.transaction() as connection:
             rules = _agree_on_rules(connection, engine, name, working, seconds)
             joined = store.join(
-                connection, name, robot=engine.robot, role=cast(Role, role), instance=heartbeat.instance
+                connection,
+                name,
+                robot=engine.robot,
+                role=cast(Role, role),
+                instance=heartbeat.instance,
             )
-    member = LocalMember(role=joined, term=rules.term, lease=rules.lease, group_id=rules.id, working=working)
+    member = LocalMember(
+        role=joined, term=rules.term, lease=rules.lease, group_id=rules.id, working=working
+    )
     engine.use_working_set(working, group=name)
     heartbeat.add(key, member, engine)
     listener.start()
@@ -175,7 +225,9 @@ def join_group(
 
 
 def leave_all(heartbeat: Heartbeat, database: Database) -> None:
-    """Leave every group of a process's robots, so that passive members need not wait until the lease is over."""
+    """Leave every group of a process's robots, so that passive members need not wait until the
+    lease is over.
+    """
     for tenant, name, robot in heartbeat.member_keys():
         retry_transaction(partial(_leave, database, tenant, name, robot, heartbeat.instance))
         heartbeat.remove((tenant, name, robot))
@@ -189,8 +241,12 @@ def _leave(database: Database, tenant: str, name: str, robot: str, instance: UUI
             _remove_member(connection, name, robot=robot)
 
 
-def group_status(connection: Connection, name: str, *, owner: str, session: str | None, listening: bool) -> GroupStatus:
-    """Give the status of a group; its items and tokens are those of one session, or of all. Raises `NotFound`."""
+def group_status(
+    connection: Connection, name: str, *, owner: str, session: str | None, listening: bool
+) -> GroupStatus:
+    """Give the status of a group; its items and tokens are those of one session, or of all. Raises
+    `NotFound`.
+    """
     rules = store.rules(connection, name, lock=False)
     if rules is None:
         raise NotFound(f"expected a group of this tenant, got {name!r}", advice="groups")
@@ -208,10 +264,19 @@ def group_status(connection: Connection, name: str, *, owner: str, session: str 
 
 
 def list_groups(engine: Engine, *, name: str | None, session: str | None) -> list[GroupStatus]:
-    """Give the status of all groups of a tenant, or of the named one, as this owner sees them; `listening` is False."""
+    """Give the status of all groups of a tenant, or of the named one, as this owner sees them;
+    `listening` is False.
+    """
     with engine.transaction() as connection:
-        names = store.list_names(connection) if name is None else [validation.normal_name(name, what="group")]
-        return [group_status(connection, each, owner=engine.owner, session=session, listening=False) for each in names]
+        names = (
+            store.list_names(connection)
+            if name is None
+            else [validation.normal_name(name, what="group")]
+        )
+        return [
+            group_status(connection, each, owner=engine.owner, session=session, listening=False)
+            for each in names
+        ]
 
 
 def _locked_members(connection: Connection, name: str) -> dict[str, Member]:
@@ -221,7 +286,9 @@ def _locked_members(connection: Connection, name: str) -> dict[str, Member]:
 
 
 def _remove_member(connection: Connection, name: str, *, robot: str) -> None:
-    """Delete a membership; when no live active member would be left, the live passive one that joined first becomes active."""
+    """Delete a membership; when no live active member would be left, the live passive one that
+    joined first becomes active.
+    """
     members = _locked_members(connection, name)
     if robot not in members:
         return
@@ -236,7 +303,9 @@ def _remove_member(connection: Connection, name: str, *, robot: str) -> None:
 def _agree_on_rules(
     connection: Connection, engine: Engine, name: str, working: WorkingSet, lease: float | None
 ) -> GroupRules:
-    """Lock the group and give its rules. The only live member sets them; who joins live members must have the same."""
+    """Lock the group and give its rules. The only live member sets them; who joins live members
+    must have the same.
+    """
     mine = (working.memory.budget, working.memory.policy)
     store.create(connection, name, budget=mine[0], policy=mine[1], lease=lease or LEASE)
     rules = store.rules(connection, name, lock=True)
@@ -244,10 +313,15 @@ def _agree_on_rules(
     theirs = (rules.budget, rules.policy)
     if theirs == mine and lease in (None, rules.lease):
         return rules
-    if any(member.live and member.robot != engine.robot for member, _ in store.members(connection, name)):
+    if any(
+        member.live and member.robot != engine.robot
+        for member, _ in store.members(connection, name)
+    ):
         raise InvalidInput(
-            f"expected budget={rules.budget}, policy={rules.policy!r} and lease={rules.lease:g}, which the members of the group "
-            f"{name!r} have, got {mine[0]}, {mine[1]!r} and {'none' if lease is None else format(lease, 'g')}; use the same"
+            f"expected budget={rules.budget}, policy={rules.policy!r} and lease={rules.lease:g}, "
+            "which the members of the group "
+            f"{name!r} have, got {mine[0]}, {mine[1]!r} and "
+            f"{'none' if lease is None else format(lease, 'g')}; use the same"
         )
     store.change_rules(connection, name, budget=mine[0], policy=mine[1], lease=lease or rules.lease)
     changed = store.rules(connection, name, lock=True)
@@ -264,9 +338,14 @@ def _working_set_of(engine: Engine, group: str | None) -> WorkingSet:
         session=engine.session or "",
         shared=group is not None,
     )
-    return working_set(engine.database, key, budget=engine.working.memory.budget, policy=engine.working.policy)
+    return working_set(
+        engine.database, key, budget=engine.working.memory.budget, policy=engine.working.policy
+    )
 
 
 def _successor(members: dict[str, Member]) -> str | None:
     """Give the live passive member that joined first."""
-    return next((member.robot for member in members.values() if member.role == "passive" and member.live), None)
+    return next(
+        (member.robot for member in members.values() if member.role == "passive" and member.live),
+        None,
+    )

@@ -1,4 +1,6 @@
-"""The heartbeat of a process: it says that the process's robots are alive, and replaces active robots that are late."""
+"""The heartbeat of a process: it says that the process's robots are alive, and replaces active
+robots that are late.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,8 @@ from .store import GroupMembership, Role
 
 _log = logging.getLogger("htm.groups")
 
-BEATS = 4  # in each lease; a robot that missed three is late, as in the SQL function seconds_until_late
+# in each lease; a robot that missed three is late, as in the SQL function seconds_until_late
+BEATS = 4
 SHORTEST_PAUSE = 0.02  # seconds between two beats
 
 MemberKey = tuple[str, str, str]  # tenant, group, robot
@@ -29,7 +32,8 @@ MemberKey = tuple[str, str, str]  # tenant, group, robot
 class LocalMember:
     """A member of a group whose robot belongs to this process.
 
-    It keeps the group's working set loaded, so that a robot that becomes active has the content in memory already.
+    It keeps the group's working set loaded, so that a robot that becomes active has the content in
+    memory already.
     """
 
     role: Role | None  # None: removed from the group, or taken over by another process
@@ -41,7 +45,9 @@ class LocalMember:
 
 
 class Heartbeat:
-    """Writes the heartbeat of every robot of this process that is in a group, four times in a lease, in one thread."""
+    """Writes the heartbeat of every robot of this process that is in a group, four times in a
+    lease, in one thread.
+    """
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -49,7 +55,9 @@ class Heartbeat:
         renewed_after_fork(self)
 
     def renew(self) -> None:
-        """Start again in a forked child: the members are the parent's, and the parent goes on with their heartbeat."""
+        """Start again in a forked child: the members are the parent's, and the parent goes on with
+        their heartbeat.
+        """
         self.instance = uuid4()
         self._lock = threading.Lock()
         self._members: dict[MemberKey, LocalMember] = {}
@@ -58,7 +66,9 @@ class Heartbeat:
         self._thread: threading.Thread | None = None
 
     def add(self, key: MemberKey, member: LocalMember, engine: Engine) -> None:
-        """Write the heartbeat of a member from now on; a member that is known already stays as it is."""
+        """Write the heartbeat of a member from now on; a member that is known already stays as it
+        is.
+        """
         with self._lock:
             self._members.setdefault(key, member).engines.add(engine)
             if self._thread is None or not self._thread.is_alive():
@@ -86,7 +96,9 @@ class Heartbeat:
             return list(self._members)
 
     def role(self, key: MemberKey) -> Role | None:
-        """Give a member's role as of the last heartbeat; None for one that is no member of this process."""
+        """Give a member's role as of the last heartbeat; None for one that is no member of this
+        process.
+        """
         with self._lock:
             known = self._members.get(key)
         return None if known is None else known.role
@@ -103,7 +115,9 @@ class Heartbeat:
             return {str(each.group_id) for each in self._members.values()}
 
     def wake_for(self, ids: set[str]) -> None:
-        """Beat at once when one of these ids is a group of this process: its roles may have changed."""
+        """Beat at once when one of these ids is a group of this process: its roles may have
+        changed.
+        """
         if not ids.isdisjoint(self.group_ids()):
             self.wake()
 
@@ -121,12 +135,16 @@ class Heartbeat:
             thread.join(timeout)
 
     def refresh(self) -> None:
-        """Read the roles now, after a change; when the database is away, the next beat reads them."""
+        """Read the roles now, after a change; when the database is away, the next beat
+        reads them.
+        """
         with contextlib.suppress(HTMError):
             self.beat()
 
     def beat(self) -> float:
-        """Write the heartbeat of all members, replace robots that are late, and give the seconds until the next beat."""
+        """Write the heartbeat of all members, replace robots that are late, and give the seconds
+        until the next beat.
+        """
         memberships: list[GroupMembership] = []
         for tenant in sorted({key[0] for key in self.member_keys()}):
             current = self._beat(tenant)
@@ -140,10 +158,11 @@ class Heartbeat:
         return max(SHORTEST_PAUSE, min(waits, default=60.0))
 
     def _beat(self, tenant: str) -> list[GroupMembership]:
-        """Write the heartbeat of a tenant's members, and take over the roles that the table has now.
+        """Write the heartbeat of a tenant's members, and take over the roles that the table has
+        now.
 
-        Memories are notified of a changed role. A member that the table does not have any more has no role: it was removed,
-        or another process has taken it over.
+        Memories are notified of a changed role. A member that the table does not have any more has
+        no role: it was removed, or another process has taken it over.
         """
         keys = [key for key in self.member_keys() if key[0] == tenant]
         with self._database.transaction(tenant) as connection:
@@ -178,7 +197,8 @@ class Heartbeat:
             try:
                 pause = self.beat()
             except HTMError as error:
-                # The database is away, so no heartbeat is written at all; when it starts again, every lease begins again.
+                # The database is away, so no heartbeat is written at all; when it starts again,
+                # every lease begins again.
                 _log.warning("the heartbeat could not be written: %s", type(error).__name__)
                 with self._lock:
                     leases = [each.lease for each in self._members.values()]
@@ -186,7 +206,9 @@ class Heartbeat:
 
 
 def _seconds_until_late(membership: GroupMembership) -> float:
-    """Give the seconds until another member, an active one, is late and this passive one may replace it; else infinity."""
+    """Give the seconds until another member, an active one, is late and this passive one may
+    replace it; else infinity.
+    """
     if membership.role == "active" or membership.due is None:
         return float("inf")
     return membership.due

@@ -1,4 +1,6 @@
-"""The listener: receives what other processes commit, and updates the working sets of this process's groups."""
+"""The listener: receives what other processes commit, and updates the working sets of this
+process's groups.
+"""
 
 from __future__ import annotations
 
@@ -26,14 +28,17 @@ LONGEST_WAIT = 5.0  # seconds between two attempts to connect
 
 
 class Hints:
-    """Notifications to follow now, so that no flood of them causes more work than looking without them would.
+    """Notifications to follow now, so that no flood of them causes more work than looking without
+    them would.
 
-    The first is followed at once, and what comes in the next `FOLLOW_SECONDS` together after them. An id that is nobody's here
-    may be of a set that has no row yet: those are read twice a second at most.
+    The first is followed at once, and what comes in the next `FOLLOW_SECONDS` together after them.
+    An id that is nobody's here may be of a set that has no row yet: those are read twice a second
+    at most.
     """
 
     def __init__(self) -> None:
-        self._ids: set[str] = set()  # ids of this process's sets and groups: never more than there are
+        # ids of this process's sets and groups: never more than there are
+        self._ids: set[str] = set()
         self._unknown = False
         self._followed = self._looked = -math.inf
 
@@ -42,7 +47,9 @@ class Hints:
         """True if there is something to follow later."""
         return bool(self._ids) or self._unknown
 
-    def due(self, received: Collection[str], *, known: Collection[str], now: float) -> tuple[set[str], bool]:
+    def due(
+        self, received: Collection[str], *, known: Collection[str], now: float
+    ) -> tuple[set[str], bool]:
         """The known ids to follow now, and whether to read the sets without an id."""
         self._ids.update(each for each in received if each in known)
         self._unknown = self._unknown or any(each not in known for each in received)
@@ -56,11 +63,12 @@ class Hints:
 
 
 class Listener:
-    """One listening connection for all groups of a process. A notification is a hint; the tables are the truth.
+    """One listening connection for all groups of a process. A notification is a hint; the tables
+    are the truth.
 
-    After each connect it reads all sets and roles, so notifications that were missed do not matter. While it cannot listen
-    (behind a pooler without `Settings.listen_url`, or while the server is away), and where cells are on other servers, it reads
-    them twice a second.
+    After each connect it reads all sets and roles, so notifications that were missed do not matter.
+    While it cannot listen (behind a pooler without `Settings.listen_url`, or while the server is
+    away), and where cells are on other servers, it reads them twice a second.
     """
 
     def __init__(self, database: Database, heartbeat: Heartbeat) -> None:
@@ -107,7 +115,9 @@ class Listener:
     def _poll(self, seconds: float) -> None:
         """Read all sets twice a second until the next attempt to connect."""
         end = time.monotonic() + seconds
-        while (left := end - time.monotonic()) > 0 and not self._stopping.wait(min(left, POLL_SECONDS)):
+        while (left := end - time.monotonic()) > 0 and not self._stopping.wait(
+            min(left, POLL_SECONDS)
+        ):
             self._heartbeat.wake()
             self._update(self._shared_sets())
 
@@ -117,12 +127,17 @@ class Listener:
         behind = self._update(self._shared_sets())
         hints, tried, polled = Hints(), time.monotonic(), time.monotonic()
         while not self._stopping.is_set():
-            received = connection.hear(seconds=RETRY_SECONDS if behind or hints.waiting else LISTEN_SECONDS)
+            received = connection.hear(
+                seconds=RETRY_SECONDS if behind or hints.waiting else LISTEN_SECONDS
+            )
             sets = self._shared_sets()
-            known = {str(each.id) for each in sets if each.id is not None} | self._heartbeat.group_ids()
+            known = {
+                str(each.id) for each in sets if each.id is not None
+            } | self._heartbeat.group_ids()
             now = time.monotonic()
             ids, unknown = hints.due(received, known=known, now=now)
-            # A set without an id has no row yet: a notification may be about it, and one read finds out.
+            # A set without an id has no row yet: a notification may be about it, and one read finds
+            # out.
             due = {each for each in sets if str(each.id) in ids or (unknown and each.id is None)}
             if behind and now - tried >= RETRY_SECONDS:
                 due, behind, tried = due.union(behind), [], now
@@ -146,7 +161,8 @@ class Listener:
                 _log.warning("a working set will be read later: %s", type(error).__name__)
                 behind.append(working_set)
                 continue
-            except Exception:  # raised by the application's eviction policy; other groups need this thread as well
+            # raised by the application's eviction policy; other groups need this thread as well
+            except Exception:
                 _log.exception("a working set was not read")
                 continue
             engine = self._heartbeat.engine_of(working_set) if evictions else None

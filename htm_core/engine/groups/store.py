@@ -15,7 +15,9 @@ Role = Literal["active", "passive"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupRules:
-    """Rules that all members of a group share: the budget in tokens, the eviction policy, and the lease in seconds."""
+    """Rules that all members of a group share: the budget in tokens, the eviction policy, and the
+    lease in seconds.
+    """
 
     id: UUID
     name: str
@@ -27,7 +29,9 @@ class GroupRules:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupMembership:
-    """A membership of this process; `due` is in how many seconds another active member would be late."""
+    """A membership of this process; `due` is in how many seconds another active member would be
+    late.
+    """
 
     group: str
     robot: str
@@ -46,7 +50,9 @@ def create(connection: Connection, group: str, *, budget: int, policy: str, leas
 
 def rules(connection: Connection, group: str, *, lock: bool) -> GroupRules | None:
     """A group's rules; with `lock` its members cannot change until the transaction ends."""
-    row = connection.execute(load("engine/groups/store")["lock" if lock else "read"], {"group": group}).fetchone()
+    row = connection.execute(
+        load("engine/groups/store")["lock" if lock else "read"], {"group": group}
+    ).fetchone()
     return None if row is None else GroupRules(**row)
 
 
@@ -55,20 +61,29 @@ def list_names(connection: Connection) -> list[str]:
     return [row["name"] for row in connection.execute(load("engine/groups/store")["list_names"])]
 
 
-def change_rules(connection: Connection, group: str, *, budget: int, policy: str, lease: float) -> None:
+def change_rules(
+    connection: Connection, group: str, *, budget: int, policy: str, lease: float
+) -> None:
     """Give a group other rules."""
     values = {"group": group, "budget": budget, "policy": policy, "lease": lease}
     connection.execute(load("engine/groups/store")["change_rules"], values)
 
 
 def members(connection: Connection, group: str) -> list[tuple[Member, UUID | None]]:
-    """The members of a group in the order of joining, each with the instance of its process, if it has one."""
+    """The members of a group in the order of joining, each with the instance of its process, if it
+    has one.
+    """
     rows = connection.execute(load("engine/groups/store")["members"], {"group": group}).fetchall()
-    return [(Member(**{k: v for k, v in row.items() if k != "instance"}), row["instance"]) for row in rows]
+    return [
+        (Member(**{k: v for k, v in row.items() if k != "instance"}), row["instance"])
+        for row in rows
+    ]
 
 
 def join(connection: Connection, group: str, *, robot: str, role: Role, instance: UUID) -> Role:
-    """Add or renew a membership and return its role; a robot that is a member through this process keeps its role."""
+    """Add or renew a membership and return its role; a robot that is a member through this process
+    keeps its role.
+    """
     values = {"group": group, "robot": robot, "role": role, "instance": instance}
     row = connection.execute(load("engine/groups/store")["join"], values).fetchone()
     assert row is not None  # an upsert returns its row
@@ -86,7 +101,9 @@ def leave(connection: Connection, group: str, *, robot: str) -> None:
 def set_roles(connection: Connection, group: str, roles: dict[str, Role]) -> None:
     """Give members their roles and begin the next term."""
     for robot, role in roles.items():
-        connection.execute(load("engine/groups/store")["set_role"], {"group": group, "robot": robot, "role": role})
+        connection.execute(
+            load("engine/groups/store")["set_role"], {"group": group, "robot": robot, "role": role}
+        )
     connection.execute(load("engine/groups/store")["next_term"], {"group": group})
 
 
@@ -95,17 +112,28 @@ def heartbeat(connection: Connection, *, instance: UUID) -> list[GroupMembership
     connection.execute(load("engine/groups/store")["heartbeat"], {"instance": instance})
     return [
         GroupMembership(**row)
-        for row in connection.execute(load("engine/groups/store")["memberships"], {"instance": instance})
+        for row in connection.execute(
+            load("engine/groups/store")["memberships"], {"instance": instance}
+        )
     ]
 
 
 def elect(connection: Connection, group: str) -> list[str]:
-    """Replace late active members by live passive ones and return those; empty if another process has done it."""
-    return [row["robot"] for row in connection.execute(load("engine/groups/store")["elect"], {"group": group})]
+    """Replace late active members by live passive ones and return those; empty if another process
+    has done it.
+    """
+    return [
+        row["robot"]
+        for row in connection.execute(load("engine/groups/store")["elect"], {"group": group})
+    ]
 
 
-def count_items(connection: Connection, group: str, *, owner: str, session: str | None) -> tuple[int, int]:
-    """Count the items and tokens of an owner that a group has in working memory, in one session or in all."""
+def count_items(
+    connection: Connection, group: str, *, owner: str, session: str | None
+) -> tuple[int, int]:
+    """Count the items and tokens of an owner that a group has in working memory, in one session or
+    in all.
+    """
     values = {"group": group, "owner": owner, "session": session}
     row = connection.execute(load("engine/groups/store")["count_items"], values).fetchone()
     assert row is not None  # a count has one row

@@ -1,4 +1,6 @@
-"""The database of another package: its tables and their rows, read in one transaction that cannot write."""
+"""The database of another package: its tables and their rows, read in one transaction that cannot
+write.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ _ADDRESS = re.compile(r"^postgres(?:ql)?(\+\w+)?://")
 
 @dataclass(frozen=True, slots=True)
 class ForeignColumn:
-    """A column: its name, the name of its type as `pg_type` has it, and the type's modifier (of a vector, its dimension)."""
+    """A column: its name, the name of its type as `pg_type` has it, and the type's modifier (of a
+    vector, its dimension).
+    """
 
     name: str
     type: str
@@ -79,7 +83,9 @@ class ForeignDatabase:
 
     def find(self, schema: str, name: str) -> ForeignTable | None:
         """The table of a name in a schema, or None."""
-        return next((each for each in self.tables if (each.schema, each.name) == (schema, name)), None)
+        return next(
+            (each for each in self.tables if (each.schema, each.name) == (schema, name)), None
+        )
 
     def count(
         self,
@@ -104,10 +110,12 @@ class ForeignDatabase:
     ) -> Iterator[Row]:
         """The rows of a statement, fetched in batches by a cursor of the server.
 
-        `{name}` in the statement stands for the table or the column of that name, quoted; `{further}` for more columns, which
-        are called `further_0`, `further_1` and so on.
+        `{name}` in the statement stands for the table or the column of that name, quoted;
+        `{further}` for more columns, which are called `further_0`, `further_1` and so on.
         """
-        names: dict[str, Composable] = {name: _quoted(each.schema, each.name) for name, each in tables.items()}
+        names: dict[str, Composable] = {
+            name: _quoted(each.schema, each.name) for name, each in tables.items()
+        }
         names |= {name: _quoted(column) for name, column in (columns or {}).items()}
         names["further"] = SQL("").join(
             SQL(load("importers/foreign/database")["further_column"]).format(
@@ -129,8 +137,9 @@ class ForeignDatabase:
 def open_foreign(dsn: str | SecretStr) -> Iterator[ForeignDatabase]:
     """Open another package's database for reading.
 
-    `dsn` may be SQLAlchemy's, with a driver in it. Raises `InvalidInput` for one that cannot be read, `DatabaseUnavailable` when
-    the server cannot be reached or refuses the login, and `StorageError` without the right to read; none of them shows a password.
+    `dsn` may be SQLAlchemy's, with a driver in it. Raises `InvalidInput` for one that cannot be
+    read, `DatabaseUnavailable` when the server cannot be reached or refuses the login, and
+    `StorageError` without the right to read; none of them shows a password.
     """
     plain = SecretStr(_DRIVER.sub(r"\1", as_secret(dsn).get_secret_value()))
     readable(plain)
@@ -157,20 +166,32 @@ def readable_errors(what: str) -> Iterator[None]:
         raise
     except pg.InsufficientPrivilege as error:
         raise StorageError(
-            f"expected the right to read {what}, got: {_said(error)}; as the owner of the database, grant this login "
+            f"expected the right to read {what}, got: {_said(error)}; as the owner of the "
+            "database, grant this login "
             f"usage on the schema and select on {what}"
         ) from error
-    except (pg.UndefinedColumn, pg.UndefinedTable, pg.UndefinedFunction, pg.CannotCoerce, psycopg.DataError) as error:
+    except (
+        pg.UndefinedColumn,
+        pg.UndefinedTable,
+        pg.UndefinedFunction,
+        pg.CannotCoerce,
+        psycopg.DataError,
+    ) as error:
         raise InvalidInput(
-            f"expected {what} to be as its package makes it, got: {_said(error)}; leave the table out with --table or tables="
+            f"expected {what} to be as its package makes it, got: {_said(error)}; leave the table "
+            "out with --table or tables="
         ) from error
     except psycopg.OperationalError as error:
         raise DatabaseUnavailable(
-            f"expected to read {what} of the database to import from, got: {_said(error)}; check the host, the port, the "
-            "name of the database, the user and the password of its address, then import again: it continues"
+            f"expected to read {what} of the database to import from, got: {_said(error)}; check "
+            "the host, the port, the "
+            "name of the database, the user and the password of its address, then import again: "
+            "it continues"
         ) from error
     except psycopg.Error as error:
-        raise StorageError(f"expected to read {what}, but PostgreSQL refused: {_said(error)}") from error
+        raise StorageError(
+            f"expected to read {what}, but PostgreSQL refused: {_said(error)}"
+        ) from error
 
 
 def _quoted(*names: str) -> Identifier:

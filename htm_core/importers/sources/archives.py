@@ -1,7 +1,8 @@
-"""The zip archive that an account's export is downloaded as: its conversations are read from within, and nothing is unpacked.
+"""The zip archive that an account's export is downloaded as: its conversations are read from
+within, and nothing is unpacked.
 
-No path of an archive is ever used as one, so none can lead anywhere. What it unpacks to is counted while it is read: an archive
-that is made to fill a disk or a memory is refused.
+No path of an archive is ever used as one, so none can lead anywhere. What it unpacks to is counted
+while it is read: an archive that is made to fill a disk or a memory is refused.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ _KINDS = {
     "ppt/": "a PowerPoint presentation",
     "META-INF/": "a Java archive or an e-book",
 }
-_UNPACKED_SAFELY = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # the others unpack as much as they like at once
+# the others unpack as much as they like at once
+_UNPACKED_SAFELY = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 
 class Unpacking:
@@ -43,7 +45,9 @@ class ArchivedFile:
         self._file, self._info, self._unpacking, self._read = file, info, unpacking, 0
 
     def read(self, size: int) -> bytes:
-        """The next bytes. Raises `InvalidInput` when they are too many for what was packed, or broken."""
+        """The next bytes. Raises `InvalidInput` when they are too many for what was packed, or
+        broken.
+        """
         name = f"{self._unpacking.name}, {self._info.filename}"
         try:
             chunk = self._file.read(size)
@@ -55,12 +59,14 @@ class ArchivedFile:
         self._unpacking.total += len(chunk)
         if self._read > ARCHIVE_SMALL and self._read > ARCHIVE_RATIO * self._info.compress_size:
             raise InvalidInput(
-                f"{name}: expected at most {ARCHIVE_RATIO} times its packed size, got more: it looks like a zip bomb. If you trust "
+                f"{name}: expected at most {ARCHIVE_RATIO} times its packed size, got more: it "
+                "looks like a zip bomb. If you trust "
                 "it, unpack it yourself and import the file"
             )
         if self._unpacking.total > ARCHIVE_BYTES:
             raise InvalidInput(
-                f"{name}: expected at most {ARCHIVE_BYTES >> 30} GB in one archive, got more; unpack it and import its files"
+                f"{name}: expected at most {ARCHIVE_BYTES >> 30} GB in one archive, got more; "
+                "unpack it and import its files"
             )
         return chunk
 
@@ -74,7 +80,8 @@ class Archive:
             self._zip = zipfile.ZipFile(file)
         except (zipfile.BadZipFile, EOFError, ValueError, NotImplementedError) as error:
             raise InvalidInput(
-                f"{name}: expected a whole zip archive, got a broken one ({error}); download it again"
+                f"{name}: expected a whole zip archive, got a broken one ({error}); download it "
+                "again"
             ) from None
         self._unpacking = Unpacking(name)
 
@@ -85,21 +92,37 @@ class Archive:
         self._zip.close()
 
     def conversations(self) -> list[zipfile.ZipInfo]:
-        """The files with conversations, in the order of their names. Raises `InvalidInput` if there are none."""
+        """The files with conversations, in the order of their names. Raises `InvalidInput` if there
+        are none.
+        """
         infos = [
-            each for each in self._zip.infolist() if not each.is_dir() and not each.filename.startswith("__MACOSX/")
+            each
+            for each in self._zip.infolist()
+            if not each.is_dir() and not each.filename.startswith("__MACOSX/")
         ]
-        members = [each for each in infos if CONVERSATIONS.fullmatch(each.filename.rpartition("/")[2])]
+        members = [
+            each for each in infos if CONVERSATIONS.fullmatch(each.filename.rpartition("/")[2])
+        ]
         if not members:
             names = [each.filename for each in infos]
             kind = next(
-                (words for start, words in _KINDS.items() if any(each.startswith(start) for each in names)), None
+                (
+                    words
+                    for start, words in _KINDS.items()
+                    if any(each.startswith(start) for each in names)
+                ),
+                None,
             )
-            listed = ", ".join(ascii(each)[1:-1][:60] for each in names[:5]) + (", …" if len(names) > 5 else "")
-            raise InvalidInput(refusal(self.name, kind or f"a zip archive of other files ({listed or 'none'})"))
+            listed = ", ".join(ascii(each)[1:-1][:60] for each in names[:5]) + (
+                ", …" if len(names) > 5 else ""
+            )
+            raise InvalidInput(
+                refusal(self.name, kind or f"a zip archive of other files ({listed or 'none'})")
+            )
         if len(members) > ARCHIVE_FILES:
             raise InvalidInput(
-                f"{self.name}: expected at most {ARCHIVE_FILES:,} files of conversations, got {len(members):,}"
+                f"{self.name}: expected at most {ARCHIVE_FILES:,} files of conversations, got "
+                f"{len(members):,}"
             )
         return sorted(members, key=lambda info: info.filename)
 
@@ -108,17 +131,20 @@ class Archive:
         """Open one file of the archive."""
         if info.flag_bits & 1:
             raise InvalidInput(
-                f"{self.name}: expected an archive without a password, got one; unpack it and import the file"
+                f"{self.name}: expected an archive without a password, got one; unpack it and "
+                "import the file"
             )
         if info.compress_type not in _UNPACKED_SAFELY:
             raise InvalidInput(
-                f"{self.name}: expected files that are stored or deflated, got another compression; unpack it and import the file"
+                f"{self.name}: expected files that are stored or deflated, got another "
+                "compression; unpack it and import the file"
             )
         try:
             file = self._zip.open(info)
         except (zipfile.BadZipFile, NotImplementedError, OSError) as error:
             raise InvalidInput(
-                f"{self.name}: expected a whole archive, got a broken one ({error}); download it again"
+                f"{self.name}: expected a whole archive, got a broken one ({error}); download it "
+                "again"
             ) from None
         with file:
             yield ArchivedFile(file, info, self._unpacking)

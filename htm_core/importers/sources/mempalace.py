@@ -1,7 +1,8 @@
-"""A palace of MemPalace: its drawers are in a database of Chroma, which is an SQLite file. It is only read.
+"""A palace of MemPalace: its drawers are in a database of Chroma, which is an SQLite file. It is
+only read.
 
-A wing becomes a room, and a room of it a drawer. What MemPalace files has an id of its own, so a palace that has grown adds what is
-new.
+A wing becomes a room, and a room of it a drawer. What MemPalace files has an id of its own, so a
+palace that has grown adds what is new.
 """
 
 from __future__ import annotations
@@ -27,12 +28,18 @@ _QUERY = Path(__file__).with_suffix(".sql").read_text("utf-8")
 
 
 def database_of(path: Path) -> Path | None:
-    """The database of a palace: in its folder, or in the folder `palace` of MemPalace's own; None for another folder."""
-    return next((each for each in (path / DATABASE, path / "palace" / DATABASE) if each.is_file()), None)
+    """The database of a palace: in its folder, or in the folder `palace` of MemPalace's own; None
+    for another folder.
+    """
+    return next(
+        (each for each in (path / DATABASE, path / "palace" / DATABASE) if each.is_file()), None
+    )
 
 
 def identity_of(path: Path) -> str | None:
-    """Who the palace says that its owner is (layer L0): the file beside the palace, or in its folder."""
+    """Who the palace says that its owner is (layer L0): the file beside the palace, or in its
+    folder.
+    """
     for file in (path / IDENTITY, path.parent / IDENTITY):
         if file.is_file():
             try:
@@ -43,17 +50,22 @@ def identity_of(path: Path) -> str | None:
 
 
 def drawers_part(database: Path, *, name: str, zone: tzinfo | None) -> Part:
-    """The drawers of a palace; times of MemPalace have no offset, and are of `zone`, by default of this machine."""
+    """The drawers of a palace; times of MemPalace have no offset, and are of `zone`, by default of
+    this machine.
+    """
     return lambda skip: (FORMAT, _drafts(database, name=name, zone=zone, skip=skip))
 
 
 def _drafts(database: Path, *, name: str, zone: tzinfo | None, skip: OnSkip) -> Iterator[Draft]:
     try:
-        with closing(sqlite3.connect(f"file:{quote(str(database.resolve()))}?mode=ro", uri=True)) as connection:
+        with closing(
+            sqlite3.connect(f"file:{quote(str(database.resolve()))}?mode=ro", uri=True)
+        ) as connection:
             yield from drafts(_turns(connection, name, zone), format=FORMAT, skip=skip)
     except sqlite3.Error as error:
         raise InvalidInput(
-            f"{name}: expected {DATABASE} as MemPalace writes it, got something else ({error}). If it is in use, close "
+            f"{name}: expected {DATABASE} as MemPalace writes it, got something else ({error}). "
+            "If it is in use, close "
             "MemPalace first"
         ) from None
 

@@ -1,4 +1,6 @@
-"""Sources of `htm import`: a file, an archive, a folder or stdin, each read as one source of turns."""
+"""Sources of `htm import`: a file, an archive, a folder or stdin, each read as one
+source of turns.
+"""
 
 from __future__ import annotations
 
@@ -42,10 +44,12 @@ FOLDER_PATTERN = ("**", "*")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """Result of reading a file; `drafts` returns its turns from the beginning, each time it is called.
+    """Result of reading a file; `drafts` returns its turns from the beginning, each time it is
+    called.
 
-    `conversations` say what of them holds now, where they have branches. `sessions` is how many there are, `titles` are those of
-    the first few, `reasons` counts what was left out, and `examples` are the first places of each reason.
+    `conversations` say what of them holds now, where they have branches. `sessions` is how many
+    there are, `titles` are those of the first few, `reasons` counts what was left out, and
+    `examples` are the first places of each reason.
     """
 
     name: str
@@ -57,12 +61,16 @@ class Source:
     examples: tuple[Skip, ...] = ()
     conversations: tuple[Conversation, ...] = ()
     drafts: Callable[[], Iterator[Draft]]
-    place_of: Callable[[Draft], tuple[str, str]] | None = None  # the room and the drawer of what belongs into a palace
+    # the room and the drawer of what belongs into a palace
+    place_of: Callable[[Draft], tuple[str, str]] | None = None
     identity: str | None = None
 
 
-def source_of(path: Path, *, format: str, table: TableOptions = NO_TABLE_OPTIONS, user: str | None = None) -> Source:
-    """Read a file, an archive or a folder to its end first, so that what cannot be read of it is known.
+def source_of(
+    path: Path, *, format: str, table: TableOptions = NO_TABLE_OPTIONS, user: str | None = None
+) -> Source:
+    """Read a file, an archive or a folder to its end first, so that what cannot be read of it is
+    known.
 
     Raises `InvalidInput` for what cannot be read, is empty, or is nothing that is understood.
     """
@@ -76,9 +84,13 @@ def source_of(path: Path, *, format: str, table: TableOptions = NO_TABLE_OPTIONS
         if str(path) == "-" or not path.is_file():  # a pipe can be read only once
             content = sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes()
             if format == "csv":
-                return source(name, [csv_part(lambda: io.BytesIO(content), name=name, options=table)])
+                return source(
+                    name, [csv_part(lambda: io.BytesIO(content), name=name, options=table)]
+                )
             if is_archive(content[:4]):
-                return source(name, _archive_parts(io.BytesIO(content), name, format, longest=longest))
+                return source(
+                    name, _archive_parts(io.BytesIO(content), name, format, longest=longest)
+                )
             return source(name, [_kept_part(content, name=name, format=format, longest=longest)])
         with path.open("rb") as file:
             head = file.read(16)
@@ -89,7 +101,9 @@ def source_of(path: Path, *, format: str, table: TableOptions = NO_TABLE_OPTIONS
         part = _part(path, name=name, format=format, longest=longest)
         return source(name, [partial(_of_user, part, user) if user else part])
     except OSError as error:
-        raise InvalidInput(f"expected a transcript to read, got {path}: {error.strerror or error}") from None
+        raise InvalidInput(
+            f"expected a transcript to read, got {path}: {error.strerror or error}"
+        ) from None
 
 
 def source(name: str, parts: Sequence[Part]) -> Source:
@@ -114,7 +128,9 @@ def source(name: str, parts: Sequence[Part]) -> Source:
         if turns > before or len(parts) == 1:
             formats.add(format)
     if not turns and not left_out.reasons:
-        raise InvalidInput(f"{name}: expected a transcript, got an empty file. Understood are {UNDERSTOOD}.")
+        raise InvalidInput(
+            f"{name}: expected a transcript, got an empty file. Understood are {UNDERSTOOD}."
+        )
     if not turns and left_out.reasons and FAULTS.issuperset(left_out.reasons):
         first = left_out.examples[0]
         raise InvalidInput(f"{first.where}: {first.detail} Nothing was understood.")
@@ -175,21 +191,38 @@ def _long_part(file: Path, *, name: str, format: str, longest: int) -> Part | No
         beginning = head.read(4096)
     utf_16 = beginning.startswith(UTF_16)
     start = (
-        beginning.decode("utf-16", "ignore").encode() if utf_16 else beginning.removeprefix(b"\xef\xbb\xbf")
+        beginning.decode("utf-16", "ignore").encode()
+        if utf_16
+        else beginning.removeprefix(b"\xef\xbb\xbf")
     ).lstrip()[:1]
     if start == b"[" and (format == "auto" or format in LIST_SHAPES):
-        return lambda skip: _opened_list(file.open("rb"), name=name, format=format, skip=skip, longest=longest)
-    if start == b"{" and not utf_16 and (format in LINE_READERS or (format == "auto" and file.suffix == ".jsonl")):
+        return lambda skip: _opened_list(
+            file.open("rb"), name=name, format=format, skip=skip, longest=longest
+        )
+    if (
+        start == b"{"
+        and not utf_16
+        and (format in LINE_READERS or (format == "auto" and file.suffix == ".jsonl"))
+    ):
         with file.open("rb") as lines:
             known = lines_format(first_line(lines)[0], name) if format == "auto" else format
-        return lambda skip: (known, _lines(file, name=name, format=known, skip=skip, longest=longest))
+        return lambda skip: (
+            known,
+            _lines(file, name=name, format=known, skip=skip, longest=longest),
+        )
     return None
 
 
 def _lines(file: Path, *, name: str, format: str, skip: OnSkip, longest: int) -> Iterator[Draft]:
     with file.open("rb") as lines:
         yield from iter_read(
-            lines, name=name, format=format, skip=skip, attach=attach_files, follow=skip, longest=longest
+            lines,
+            name=name,
+            format=format,
+            skip=skip,
+            attach=attach_files,
+            follow=skip,
+            longest=longest,
         )
 
 
@@ -197,7 +230,13 @@ def _opened_list(file: IO[bytes], *, name: str, format: str, skip: OnSkip, longe
     with ExitStack() as stack:
         stack.enter_context(file)
         known, drafts = iter_list(
-            file.read, name=name, format=format, skip=skip, attach=attach_files, follow=skip, longest=longest
+            file.read,
+            name=name,
+            format=format,
+            skip=skip,
+            attach=attach_files,
+            follow=skip,
+            longest=longest,
         )
         return known, _within(stack.pop_all(), drafts)
 
@@ -207,24 +246,34 @@ def _within(opened: ExitStack, drafts: Iterator[Draft]) -> Iterator[Draft]:
         yield from drafts
 
 
-# -- archives and folders --------------------------------------------------------------------------------------------------
+# -- archives and folders --------------------------------------------------------------------------
 
 
 def _archive_parts(file: Path | io.BytesIO, name: str, format: str, *, longest: int) -> list[Part]:
     with Archive(file, name=name) as archive:
         members = archive.conversations()
-    return [partial(_opened_member, file, name, number, format, longest) for number, _ in enumerate(members)]
+    return [
+        partial(_opened_member, file, name, number, format, longest)
+        for number, _ in enumerate(members)
+    ]
 
 
-def _opened_member(file: Path | io.BytesIO, name: str, number: int, format: str, longest: int, skip: OnSkip) -> Opened:
+def _opened_member(
+    file: Path | io.BytesIO, name: str, number: int, format: str, longest: int, skip: OnSkip
+) -> Opened:
     with ExitStack() as stack:
         archive = stack.enter_context(Archive(file, name=name))
         info = archive.conversations()[number]
         member = stack.enter_context(archive.open(info))
         known, drafts = iter_list(
-            member.read, name=f"{name}, {info.filename}", format=format, skip=skip, attach=attach_files, follow=skip,
+            member.read,
+            name=f"{name}, {info.filename}",
+            format=format,
+            skip=skip,
+            attach=attach_files,
+            follow=skip,
             longest=longest,
-        )  # fmt: skip
+        )
         return known, _within(stack.pop_all(), drafts)
 
 
@@ -234,16 +283,29 @@ def _folder_parts(path: Path, format: str, *, longest: int) -> list[Part]:
     if not transcripts:
         with Folder(path) as folder:
             files = folder.files(FOLDER_PATTERN)
-        listed = ", ".join("/".join(parts)[:60] for parts in files[:5]) + (", …" if len(files) > 5 else "")
-        raise InvalidInput(refusal(path.name or str(path), f"a folder of other files ({listed or 'none'})"))
+        listed = ", ".join("/".join(parts)[:60] for parts in files[:5]) + (
+            ", …" if len(files) > 5 else ""
+        )
+        raise InvalidInput(
+            refusal(path.name or str(path), f"a folder of other files ({listed or 'none'})")
+        )
     opened = _opened_list_of if CONVERSATIONS.fullmatch(transcripts[0][-1]) else _opened_session
-    return [partial(opened, path.joinpath(*each), "/".join(each), format, longest) for each in transcripts]
+    return [
+        partial(opened, path.joinpath(*each), "/".join(each), format, longest)
+        for each in transcripts
+    ]
 
 
 def transcripts_in(path: Path) -> list[Parts]:
-    """The files of a folder, and of those below it, that are an export's conversations, or else sessions."""
+    """The files of a folder, and of those below it, that are an export's conversations, or else
+    sessions.
+    """
     with Folder(path) as folder:
-        files = [parts for parts in folder.files(FOLDER_PATTERN) if not path.joinpath(*parts).is_symlink()]
+        files = [
+            parts
+            for parts in folder.files(FOLDER_PATTERN)
+            if not path.joinpath(*parts).is_symlink()
+        ]
     conversations = [parts for parts in files if CONVERSATIONS.fullmatch(parts[-1])]
     return conversations or [parts for parts in files if parts[-1].endswith(".jsonl")]
 
@@ -253,7 +315,9 @@ def _opened_list_of(file: Path, name: str, format: str, longest: int, skip: OnSk
 
 
 def _opened_session(file: Path, name: str, format: str, longest: int, skip: OnSkip) -> Opened:
-    """One of many files; one that is nothing of the kind is left out, since it may have come there by chance."""
+    """One of many files; one that is nothing of the kind is left out, since it may have come there
+    by chance.
+    """
     try:
         part = _part(file, name=file.name, format=format, longest=longest)
     except InvalidInput as error:

@@ -19,7 +19,8 @@ from ..transcripts.turns import Conversation, Skip, drafts
 
 OnSkip = Callable[[Skip | Conversation], None]
 Opened = tuple[str, Iterator[Draft]]
-Part = Callable[[OnSkip], Opened]  # opens one stream of a source: its format, and its turns from the beginning
+# opens one stream of a source: its format, and its turns from the beginning
+Part = Callable[[OnSkip], Opened]
 
 CSV_SUFFIXES = frozenset({".csv", ".tsv"})
 LONGEST_CELL = 64 << 20  # characters
@@ -29,7 +30,8 @@ MAGIC = b"PAR1"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableOptions:
-    """Options of a table: which column holds which field, and the time zone of times without an offset.
+    """Options of a table: which column holds which field, and the time zone of times without an
+    offset.
 
     `longest` is the most characters of a text.
     """
@@ -42,8 +44,12 @@ class TableOptions:
 NO_TABLE_OPTIONS = TableOptions()
 
 
-def table_part(path: Path, head: bytes, *, name: str, format: str, options: TableOptions) -> Part | None:
-    """The rows of a file, if it is a table by its name, its first bytes, or the format that is said."""
+def table_part(
+    path: Path, head: bytes, *, name: str, format: str, options: TableOptions
+) -> Part | None:
+    """The rows of a file, if it is a table by its name, its first bytes, or the format that is
+    said.
+    """
     if format == "parquet" or (format == "auto" and head.startswith(MAGIC)):
         return lambda skip: (
             "parquet",
@@ -56,13 +62,18 @@ def table_part(path: Path, head: bytes, *, name: str, format: str, options: Tabl
 
 def csv_part(open: Callable[[], IO[bytes]], *, name: str, options: TableOptions) -> Part:
     """The rows of a CSV file."""
-    return lambda skip: ("csv", _read(_csv_rows(open(), name), skip, name=name, format="csv", options=options))
+    return lambda skip: (
+        "csv",
+        _read(_csv_rows(open(), name), skip, name=name, format="csv", options=options),
+    )
 
 
 Rows = Iterator[tuple[str, Mapping[str, Any] | InvalidInput]]
 
 
-def _read(rows: Rows, skip: OnSkip, *, name: str, format: str, options: TableOptions) -> Iterator[Draft]:
+def _read(
+    rows: Rows, skip: OnSkip, *, name: str, format: str, options: TableOptions
+) -> Iterator[Draft]:
     """The drafts of rows, the first of which is the names of the columns."""
     with closing(rows):  # type: ignore[type-var]  # a generator
         _, header = next(rows, ("", {}))
@@ -78,20 +89,25 @@ def _csv_rows(file: IO[bytes], name: str) -> Rows:
     try:
         utf_16 = file.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
         file.seek(0)
-        with io.TextIOWrapper(file, encoding="utf-16" if utf_16 else "utf-8-sig", newline="") as text:
+        with io.TextIOWrapper(
+            file, encoding="utf-16" if utf_16 else "utf-8-sig", newline=""
+        ) as text:
             first = text.readline()
             separator = max(",;\t|", key=first.count)
             text.seek(0)
             rows = csv.reader(text, delimiter=separator, strict=True)
             header = [each.strip() for each in next(rows, [])]
             if len(set(header)) != len(header):
-                raise InvalidInput(f"{name}: expected columns with different names, got {', '.join(header)[:200]}")
+                raise InvalidInput(
+                    f"{name}: expected columns with different names, got {', '.join(header)[:200]}"
+                )
             yield name, dict.fromkeys(header)
             for row in rows:
                 where = f"{name}, line {rows.line_num}"
                 if len(row) > len(header):
                     wrong = (
-                        f"expected {len(header)} cells, got {len(row)}. Put a text with {separator!r} in it into quotes"
+                        f"expected {len(header)} cells, got {len(row)}. Put a text with "
+                        f"{separator!r} in it into quotes"
                     )
                     yield where, InvalidInput(f"{where}: {wrong}")
                 elif row:
@@ -112,7 +128,8 @@ def _parquet_rows(path: Path, name: str) -> Rows:
         import pyarrow.parquet
     except ImportError:
         raise InvalidInput(
-            f'{name}: expected pyarrow, which reads Parquet, and it is not installed: pip install "htm-memory[parquet]"'
+            f"{name}: expected pyarrow, which reads Parquet, and it is not installed: pip install "
+            '"htm-memory[parquet]"'
         ) from None
     try:
         with pyarrow.parquet.ParquetFile(path) as table:
@@ -123,4 +140,6 @@ def _parquet_rows(path: Path, name: str) -> Rows:
                     number += 1
                     yield f"{name}, row {number}", row
     except pyarrow.ArrowException as error:
-        raise InvalidInput(f"{name}: expected a whole Parquet file, got a broken one: {error}") from None
+        raise InvalidInput(
+            f"{name}: expected a whole Parquet file, got a broken one: {error}"
+        ) from None

@@ -1,6 +1,8 @@
-"""Read the conversations.json of a ChatGPT export. Each conversation is a tree; the branch that was shown last is read.
+"""Read the conversations.json of a ChatGPT export. Each conversation is a tree; the branch that was
+shown last is read.
 
-A conversation or a message that is not understood is left out with the reason, and the others are read: nobody can mend an export.
+A conversation or a message that is not understood is left out with the reason, and the others are
+read: nobody can mend an export.
 """
 
 from __future__ import annotations
@@ -34,10 +36,12 @@ from .turns import (
 INSTRUCTIONS = "custom instructions"  # they stand in every conversation anew
 NOTES = "a model's notes or reasoning"
 HIDDEN = {
-    "thoughts": NOTES, "reasoning_recap": NOTES, "model_editable_context": NOTES, "user_editable_context": INSTRUCTIONS,
-    "execution_output": "the result of a tool", "system_error": "the result of a tool",
+    "thoughts": NOTES, "reasoning_recap": NOTES, "model_editable_context": NOTES,
+    "user_editable_context": INSTRUCTIONS, "execution_output": "the result of a tool",
+    "system_error": "the result of a tool",
 }  # fmt: skip
-CANVAS = "canmore."  # how the names of the tools begin that write into a canvas, which the user sees and keeps
+# how the names of the tools begin that write into a canvas, which the user sees and keeps
+CANVAS = "canmore."
 
 
 def is_export(value: Any) -> bool:
@@ -47,7 +51,9 @@ def is_export(value: Any) -> bool:
 
 
 def conversations(value: Any, name: str) -> Iterator[Entry]:
-    """Read every conversation of an export; its id is the session, its title goes into the metadata of each turn."""
+    """Read every conversation of an export; its id is the session, its title goes into the metadata
+    of each turn.
+    """
     yield from each_conversation(value if isinstance(value, list) else [value], name)
 
 
@@ -62,11 +68,15 @@ def each_conversation(values: Iterable[Any], name: str) -> Iterator[Entry]:
                 raise InvalidInput(f'expected an object with "mapping"; {shown(item)} came')
             yield from conversation(item, where=where)
         except InvalidInput as error:
-            yield not_understood(error, where=where, title=item.get("title") if isinstance(item, dict) else None)
+            yield not_understood(
+                error, where=where, title=item.get("title") if isinstance(item, dict) else None
+            )
 
 
 def session_of(value: Mapping[str, Any]) -> str:
-    """The id of a conversation. One without an id, as in old exports, has one of its beginning, which a later export has too."""
+    """The id of a conversation. One without an id, as in old exports, has one of its beginning,
+    which a later export has too.
+    """
     id = value.get("conversation_id") or value.get("id")
     if id:
         return str(id)
@@ -75,10 +85,12 @@ def session_of(value: Mapping[str, Any]) -> str:
 
 
 def conversation(value: Mapping[str, Any], *, where: str) -> Iterator[Entry]:
-    """Read one conversation from its root to its current node; messages on other branches are skipped.
+    """Read one conversation from its root to its current node; messages on other branches are
+    skipped.
 
-    A message without a time gets the time of its last change, or that of the message before it, so that the order is kept. With a
-    conversation that is marked as not to be remembered, all of it is taken back.
+    A message without a time gets the time of its last change, or that of the message before it, so
+    that the order is kept. With a conversation that is marked as not to be remembered, all of it is
+    taken back.
     """
     nodes = {str(key): node for key, node in value["mapping"].items() if isinstance(node, dict)}
     session, title = session_of(value), value.get("title")
@@ -87,15 +99,20 @@ def conversation(value: Mapping[str, Any], *, where: str) -> Iterator[Entry]:
     latest = max(times) if times else lenient_time(value.get("update_time"))
     if not_to_be_remembered(value):
         yield Skip(NOT_TO_BE_REMEMBERED, where)
-        yield Conversation(session=session, taken_back=frozenset(ids.values()), at=latest, whole=True)
+        yield Conversation(
+            session=session, taken_back=frozenset(ids.values()), at=latest, whole=True
+        )
         return
     path, end = current_path(nodes, value.get("current_node"))
     if end is not None:
         fault = "leads back to itself" if end in path else "is not there"
         yield not_understood(
-            InvalidInput(f"expected a tree; node {end!r} {fault}. Ask for a new export, or fix the file."),
-            where=where, title=title,
-        )  # fmt: skip
+            InvalidInput(
+                f"expected a tree; node {end!r} {fault}. Ask for a new export, or fix the file."
+            ),
+            where=where,
+            title=title,
+        )
     taken = set(path)
     for key in (each for each in ids if each not in taken):
         yield Skip(TAKEN_BACK, f"{where}, node {key!r}")
@@ -104,7 +121,14 @@ def conversation(value: Mapping[str, Any], *, where: str) -> Iterator[Entry]:
     at = any_time(value.get("create_time"), where=where) or lenient_time(value.get("update_time"))
     for key in path:
         try:
-            entry = node_turn(key, nodes[key], where=f"{where}, node {key!r}", session=session, title=about, before=at)
+            entry = node_turn(
+                key,
+                nodes[key],
+                where=f"{where}, node {key!r}",
+                session=session,
+                title=about,
+                before=at,
+            )
         except InvalidInput as error:
             entry = not_understood(error, where=where, title=title)
         if isinstance(entry, Turn):
@@ -114,12 +138,18 @@ def conversation(value: Mapping[str, Any], *, where: str) -> Iterator[Entry]:
             if isinstance(entry, Turn) or entry.reason == NOT_UNDERSTOOD:
                 holding.add(ids[key])
     yield Conversation(
-        session=session, ids=frozenset(holding), taken_back=frozenset(ids.values()) - holding, at=latest, whole=end is None
-    )  # fmt: skip
+        session=session,
+        ids=frozenset(holding),
+        taken_back=frozenset(ids.values()) - holding,
+        at=latest,
+        whole=end is None,
+    )
 
 
 def not_to_be_remembered(value: Mapping[str, Any]) -> bool:
-    """True if a conversation was temporary, or its user has marked it as one that no memory is to be made of."""
+    """True if a conversation was temporary, or its user has marked it as one that no memory is to
+    be made of.
+    """
     scope = value.get("memory_scope")
     return bool(
         value.get("is_do_not_remember")
@@ -135,7 +165,8 @@ def message_id(key: str, node: Mapping[str, Any]) -> str:
 
 
 def current_path(nodes: Mapping[str, Mapping[str, Any]], leaf: Any) -> tuple[list[str], str | None]:
-    """The nodes from the root to the one that was shown last, and where the way to the root ends early.
+    """The nodes from the root to the one that was shown last, and where the way to the root ends
+    early.
 
     That node is named, or else it is the one that was said last of those at an end.
     """
@@ -161,13 +192,24 @@ def as_text(key: object) -> str | None:
 
 
 def node_turn(
-    key: str, node: Mapping[str, Any], *, where: str, session: str, title: Mapping[str, Any], before: datetime | None
+    key: str,
+    node: Mapping[str, Any],
+    *,
+    where: str,
+    session: str,
+    title: Mapping[str, Any],
+    before: datetime | None,
 ) -> Turn | Skip | None:
-    """Read the message of one node; None if it has none, and a skip if the message is not part of the conversation."""
+    """Read the message of one node; None if it has none, and a skip if the message is not part of
+    the conversation.
+    """
     message = object_field(node, "message", where=where)
     if not message:
         return None
-    author, content = object_field(message, "author", where=where), object_field(message, "content", where=where)
+    author, content = (
+        object_field(message, "author", where=where),
+        object_field(message, "content", where=where),
+    )
     about = object_field(message, "metadata", where=where)
     role = role_of(author.get("role"))
     canvas = canvas_of(message.get("recipient"), content) if role == "assistant" else None
@@ -178,7 +220,9 @@ def node_turn(
     if canvas is None:
         text, without_text = text_of(content)
     extra = {"model": about.get("model_slug"), "parts_without_text": without_text, "document": name}
-    changed = any_time(message.get("create_time"), where=where) or any_time(message.get("update_time"), where=where)
+    changed = any_time(message.get("create_time"), where=where) or any_time(
+        message.get("update_time"), where=where
+    )
     return Turn(
         where=where,
         session=session,
@@ -192,7 +236,10 @@ def node_turn(
 
 
 def skip_reason(
-    message: Mapping[str, Any], author: Mapping[str, Any], content: Mapping[str, Any], about: Mapping[str, Any]
+    message: Mapping[str, Any],
+    author: Mapping[str, Any],
+    content: Mapping[str, Any],
+    about: Mapping[str, Any],
 ) -> str | None:
     """Why a message is not a turn of the conversation; None if it is one."""
     role = role_of(author.get("role"))
@@ -207,11 +254,17 @@ def skip_reason(
         return "the result of a tool"
     if message.get("channel") == "analysis":
         return NOTES
-    return None if role == "user" or message.get("recipient") in (None, "", "all") else "a call of a tool"
+    return (
+        None
+        if role == "user" or message.get("recipient") in (None, "", "all")
+        else "a call of a tool"
+    )
 
 
 def canvas_of(recipient: Any, content: Mapping[str, Any]) -> tuple[str, str] | None:
-    """The name and the text of what a model wrote into a canvas: one that is new, or a whole one that takes its place."""
+    """The name and the text of what a model wrote into a canvas: one that is new, or a whole one
+    that takes its place.
+    """
     if not isinstance(recipient, str) or not recipient.startswith(CANVAS):
         return None
     try:
@@ -229,11 +282,15 @@ def canvas_of(recipient: Any, content: Mapping[str, Any]) -> tuple[str, str] | N
 
 
 def text_of(content: Mapping[str, Any]) -> tuple[str, int]:
-    """The parts that are text, joined as paragraphs, and the number of the other parts (images, sound)."""
+    """The parts that are text, joined as paragraphs, and the number of the other parts (images,
+    sound).
+    """
     parts = content.get("parts")
     if not isinstance(parts, list):
         parts = [content.get("text") or content.get("result") or ""]
-    texts = [one.get("text") if isinstance(one, dict) else one for one in parts if not is_thought(one)]
+    texts = [
+        one.get("text") if isinstance(one, dict) else one for one in parts if not is_thought(one)
+    ]
     spoken = [text for text in texts if isinstance(text, str)]
     others = sum(isinstance(one, dict) and not isinstance(one.get("text"), str) for one in parts)
     return "\n\n".join(text for text in spoken if text), others

@@ -1,8 +1,9 @@
 """Read the conversations.json of a Claude export: a list of conversations, each with its messages.
 
-Each message names the one before it, so that edits and new answers begin branches: the current one is read. Older exports have
-the messages in their order alone. A message has its words as blocks of content; older exports have one text. Pasted and attached
-documents are in the export as text: they come with their message. What is not understood is left out with the reason.
+Each message names the one before it, so that edits and new answers begin branches: the current one
+is read. Older exports have the messages in their order alone. A message has its words as blocks of
+content; older exports have one text. Pasted and attached documents are in the export as text: they
+come with their message. What is not understood is left out with the reason.
 """
 
 from __future__ import annotations
@@ -48,7 +49,9 @@ def is_export(value: Any) -> bool:
 
 
 def conversations(value: Any, name: str) -> Iterator[Entry]:
-    """Read every conversation of an export; its uuid is the session, its name the title in the metadata of each turn."""
+    """Read every conversation of an export; its uuid is the session, its name the title in the
+    metadata of each turn.
+    """
     yield from each_conversation(value if isinstance(value, list) else [value], name)
 
 
@@ -59,7 +62,9 @@ def each_conversation(values: Iterable[Any], name: str) -> Iterator[Entry]:
         try:
             yield from _conversation(item, where=where)
         except InvalidInput as error:
-            yield not_understood(error, where=where, title=item.get("name") if isinstance(item, dict) else None)
+            yield not_understood(
+                error, where=where, title=item.get("name") if isinstance(item, dict) else None
+            )
 
 
 def _conversation(value: Any, *, where: str) -> Iterator[Entry]:
@@ -68,12 +73,22 @@ def _conversation(value: Any, *, where: str) -> Iterator[Entry]:
     messages = value.get("chat_messages") if isinstance(value, dict) else None
     session = value.get("uuid") if isinstance(value, dict) else None
     if not isinstance(messages, list) or not isinstance(session, str) or not session:
-        raise InvalidInput(f'{where}: expected an object with "uuid" and "chat_messages"; {shown(value)} came')
+        raise InvalidInput(
+            f'{where}: expected an object with "uuid" and "chat_messages"; {shown(value)} came'
+        )
     title = value.get("name")
     about = {"title": title} if isinstance(title, str) and title.strip() else {}
-    times = [moment for each in messages if isinstance(each, dict) and (moment := lenient_time(each.get("created_at")))]
+    times = [
+        moment
+        for each in messages
+        if isinstance(each, dict) and (moment := lenient_time(each.get("created_at")))
+    ]
     latest = max(times) if times else lenient_time(value.get("updated_at"))
-    known = {each["uuid"] for each in messages if isinstance(each, dict) and isinstance(each.get("uuid"), str)}
+    known = {
+        each["uuid"]
+        for each in messages
+        if isinstance(each, dict) and isinstance(each.get("uuid"), str)
+    }
     if value.get("is_temporary"):
         yield Skip(NOT_TO_BE_REMEMBERED, where)
         yield Conversation(session=session, taken_back=frozenset(known), at=latest, whole=True)
@@ -97,21 +112,31 @@ def _conversation(value: Any, *, where: str) -> Iterator[Entry]:
             holding.add(id)
         yield entry
     yield Conversation(
-        session=session, ids=frozenset(holding), taken_back=frozenset(known - holding), at=latest, whole=True
-    )  # fmt: skip
+        session=session,
+        ids=frozenset(holding),
+        taken_back=frozenset(known - holding),
+        at=latest,
+        whole=True,
+    )
 
 
 def _current(messages: list[Any], leaf: Any) -> list[int]:
-    """The places of the messages of the current branch, in its order; of all where none says which one came before it.
+    """The places of the messages of the current branch, in its order; of all where none says which
+    one came before it.
 
-    What is no message stays where it is, to be named. One that names no message before it follows the one that stands before it.
+    What is no message stays where it is, to be named. One that names no message before it follows
+    the one that stands before it.
     """
     parents: dict[str, str | None] = {}
     times: dict[str, Any] = {}
     places: dict[str, int] = {}
     strange = list[int]()
     last: str | None = None
-    ids = {each.get("uuid") for each in messages if isinstance(each, dict) and isinstance(each.get("uuid"), str)}
+    ids = {
+        each.get("uuid")
+        for each in messages
+        if isinstance(each, dict) and isinstance(each.get("uuid"), str)
+    }
     is_tree = any(isinstance(each, dict) and each.get("parent_message_uuid") for each in messages)
     if not is_tree:
         return list(range(len(messages)))
@@ -131,30 +156,50 @@ def _current(messages: list[Any], leaf: Any) -> list[int]:
     return [*strange, *(places[id] for id in path)]
 
 
-def _message(value: Any, *, where: str, session: str, about: Mapping[str, Any], before: datetime | None) -> Turn | Skip:
+def _message(
+    value: Any, *, where: str, session: str, about: Mapping[str, Any], before: datetime | None
+) -> Turn | Skip:
     if not isinstance(value, dict) or not isinstance(value.get("uuid"), str):
         raise InvalidInput(f'{where}: expected an object with "uuid"; {shown(value)} came')
     id, role = value["uuid"], role_of(value.get("sender"))
-    at = _time(value.get("created_at"), where=where) or lenient_time(value.get("updated_at")) or before
+    at = (
+        _time(value.get("created_at"), where=where)
+        or lenient_time(value.get("updated_at"))
+        or before
+    )
     attachments = [each for each in _listed(value, "attachments") if _extracted(each)]
-    without_text = len(_listed(value, "files")) + len(_listed(value, "attachments")) - len(attachments)
+    without_text = (
+        len(_listed(value, "files")) + len(_listed(value, "attachments")) - len(attachments)
+    )
     text, reason = text_of(value)
     if not text.strip() and not attachments:
-        return Skip("only files in it" if without_text and reason is None else reason or "no text in it", where)
+        return Skip(
+            "only files in it" if without_text and reason is None else reason or "no text in it",
+            where,
+        )
     extra = {"parts_without_text": without_text} if without_text else {}
     return Turn(
-        where=where, session=session, content=text, role=role, at=at, id=id, metadata={**about, **extra},
+        where=where,
+        session=session,
+        content=text,
+        role=role,
+        at=at,
+        id=id,
+        metadata={**about, **extra},
         files=tuple(map(_file_of, attachments)),
-    )  # fmt: skip
+    )
 
 
 def _time(value: Any, *, where: str) -> datetime | None:
-    """A time of an export, whichever way it is written; what is none is an error that asks for ISO 8601."""
+    """A time of an export, whichever way it is written; what is none is an error that asks for ISO
+    8601.
+    """
     return lenient_time(value) or iso_time(value or None, where=where)
 
 
 def text_of(value: Mapping[str, Any]) -> tuple[str, str | None]:
-    """The words of a message as paragraphs, or why there are none. Blocks come before `text`, which repeats them with notes.
+    """The words of a message as paragraphs, or why there are none. Blocks come before `text`, which
+    repeats them with notes.
 
     An artifact is the text that the model wrote into it.
     """
@@ -172,7 +217,11 @@ def text_of(value: Mapping[str, Any]) -> tuple[str, str | None]:
 def _said(block: Mapping[str, Any]) -> str | None:
     if block.get("type") == "tool_use" and block.get("name") == "artifacts":
         written = block.get("input")
-        if isinstance(written, dict) and written.get("command") in WHOLE and isinstance(written.get("content"), str):
+        if (
+            isinstance(written, dict)
+            and written.get("command") in WHOLE
+            and isinstance(written.get("content"), str)
+        ):
             return str(written["content"])
     text = block.get("text")
     is_said = block.get("type") not in WITHOUT_TEXT and not is_thought(block)
@@ -186,7 +235,11 @@ def _listed(value: Mapping[str, Any], field: str) -> list[Any]:
 
 def _file_of(attachment: Mapping[str, Any]) -> FileBlock:
     name = attachment.get("file_name")
-    return FileBlock(data=_extracted(attachment), is_text=True, name=name if isinstance(name, str) and name else None)
+    return FileBlock(
+        data=_extracted(attachment),
+        is_text=True,
+        name=name if isinstance(name, str) and name else None,
+    )
 
 
 def _extracted(attachment: Any) -> str:

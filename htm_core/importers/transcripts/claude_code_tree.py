@@ -1,8 +1,9 @@
 """The tree of a transcript of Claude Code: which of its lines are the conversation as it is now.
 
-Each line names its parent. A prompt that was taken back and written anew is a second child of the same parent, and what followed
-the first goes with it. But not every second child is an edit: the program writes each block of an answer as a line, and the
-results of tools that ran side by side as children of their calls. Those stay.
+Each line names its parent. A prompt that was taken back and written anew is a second child of the
+same parent, and what followed the first goes with it. But not every second child is an edit: the
+program writes each block of an answer as a line, and the results of tools that ran side by side as
+children of their calls. Those stay.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ PROMPT, ANSWER, QUEUED, OTHER = "prompt", "answer", "queued", "other"
 class TranscriptLine:
     """A line as it was read, and where it stands in the tree.
 
-    `is_root` says that it names no parent and says so, `answer` is the model's own id of the answer that it is a part of, and
-    `copy_of` the id of a prompt that has the same words.
+    `is_root` says that it names no parent and says so, `answer` is the model's own id of the answer
+    that it is a part of, and `copy_of` the id of a prompt that has the same words.
     """
 
     entry: Turn | Skip
@@ -48,7 +49,9 @@ class Copies:
         self._said[session, text.strip()].append(at)
 
     def take(self, session: str, text: str, *, since: datetime | None) -> bool:
-        """Take a text that was said, not before a time but for a moment; true once for each time that it was."""
+        """Take a text that was said, not before a time but for a moment; true once for each time
+        that it was.
+        """
         times = self._said.get((session, text.strip()), [])
         for at in times:
             if at is None or since is None or at >= since - timedelta(seconds=1):
@@ -73,14 +76,21 @@ class Tree:
             self._lines.append(line)
             return
         known = self._lines[number].entry
-        if isinstance(line.entry, Turn) and not (isinstance(known, Turn) and known.content == line.entry.content):
+        if isinstance(line.entry, Turn) and not (
+            isinstance(known, Turn) and known.content == line.entry.content
+        ):
             line.entry, self._lines[number].entry = self._lines[number].entry, line.entry
         self._lines.append(
             TranscriptLine(
                 entry=Skip("the same id and words again", line.entry.where),
-                kind=OTHER, id=None, parent=None, is_root=False, at=None, aside=True,
+                kind=OTHER,
+                id=None,
+                parent=None,
+                is_root=False,
+                at=None,
+                aside=True,
             )
-        )  # fmt: skip
+        )
 
     def said_by_users(self, kind: str) -> Copies:
         """The texts of users that were added so far, in lines of a kind."""
@@ -92,14 +102,24 @@ class Tree:
 
     def latest(self) -> datetime | None:
         """When something was said last, whether it holds or not."""
-        return max((line.at for line in self._lines if line.at is not None and line.kind != OTHER), default=None)
+        return max(
+            (line.at for line in self._lines if line.at is not None and line.kind != OTHER),
+            default=None,
+        )
 
     def current(self) -> tuple[list[TranscriptLine], list[TranscriptLine]]:
         """The lines that hold, in the order of the tree, and those that were taken back."""
-        keys = [line.id if line.id is not None else f"\n{number}" for number, line in enumerate(self._lines)]
+        keys = [
+            line.id if line.id is not None else f"\n{number}"
+            for number, line in enumerate(self._lines)
+        ]
         lines = dict(zip(keys, self._lines, strict=True))
         for line in self._lines:
-            if line.copy_of in self._by_id and line.copy_of != line.id and isinstance(line.entry, Turn):
+            if (
+                line.copy_of in self._by_id
+                and line.copy_of != line.id
+                and isinstance(line.entry, Turn)
+            ):
                 line.entry = Skip("the same id and words again", line.entry.where)
         parents = self._parents(lines)
         leaf = _last_said(lines, parents)
@@ -109,10 +129,14 @@ class Tree:
         rest = [key for key in keys if key not in placed and key not in gone]
         before = [key for key in rest if not isinstance(lines[key].entry, Turn)]
         left = [key for key in rest if isinstance(lines[key].entry, Turn)]
-        return [lines[key] for key in (*before, *order, *left)], [lines[key] for key in keys if key in gone]
+        return [lines[key] for key in (*before, *order, *left)], [
+            lines[key] for key in keys if key in gone
+        ]
 
     def _parents(self, lines: dict[str, TranscriptLine]) -> dict[str, str | None]:
-        """The parent of each line that is in the tree. One that names none, or one that is not there, follows the one before it."""
+        """The parent of each line that is in the tree. One that names none, or one that is not
+        there, follows the one before it.
+        """
         inside = [line for line in lines.values() if not line.aside]
         trusted = any(line.parent in self._by_id for line in inside) and not any(
             line.is_root and line.kind == ANSWER for line in inside
@@ -128,7 +152,11 @@ class Tree:
             if line.aside:
                 continue
             if line.id is None:
-                place = bisect_right(timed, line.at, key=lambda item: item[0]) if line.at is not None else 0
+                place = (
+                    bisect_right(timed, line.at, key=lambda item: item[0])
+                    if line.at is not None
+                    else 0
+                )
                 parents[key] = timed[place - 1][2] if place else last
                 continue
             if line.parent in self._by_id and line.parent != key:
@@ -185,14 +213,19 @@ def _last_said(lines: dict[str, TranscriptLine], parents: dict[str, str | None])
 
 
 def _stays(
-    key: str, parent: str | None, lines: dict[str, TranscriptLine], children: dict[str | None, list[str]]
+    key: str,
+    parent: str | None,
+    lines: dict[str, TranscriptLine],
+    children: dict[str | None, list[str]],
 ) -> bool:
     """True if a line beside the current branch belongs to it."""
     line = lines[key]
     if line.kind == PROMPT:
         return False
     if line.kind == ANSWER:
-        return line.answer is not None and parent is not None and lines[parent].answer == line.answer
+        return (
+            line.answer is not None and parent is not None and lines[parent].answer == line.answer
+        )
     if line.kind == QUEUED:
         return not any(lines[each].kind in (PROMPT, ANSWER) for each in children[key])
     return True

@@ -1,7 +1,8 @@
 """Read the items of a long JSON list one by one, without ever holding the list.
 
-The text is read in parts; the standard library's own scanner parses each item as soon as it is complete. A part grows to twice its
-size while an item is not, so that the work stays proportional to the text.
+The text is read in parts; the standard library's own scanner parses each item as soon as it is
+complete. A part grows to twice its size while an item is not, so that the work stays proportional
+to the text.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from ...base.errors import InvalidInput
 PART = 1 << 20  # bytes that are read at once
 ITEM_CHARACTERS = 256 << 20  # of one item; the largest conversations have some tens of millions
 _SPACE = " \t\n\r"
-# What a scanner says of a text that ends too early also where a text is long: the place that it names is where it began.
+# What a scanner says of a text that ends too early also where a text is long: the place that it
+# names is where it began.
 _UNFINISHED = ("Unterminated string", "Invalid \\")
 _NEAR_END = 16  # characters: a number or a word may go on behind the last one
 
@@ -47,7 +49,8 @@ class _Text:
                 parts.append(self._decode.decode(chunk, final=self.ended))
             except UnicodeDecodeError as error:
                 raise InvalidInput(
-                    f"{self.name}: expected UTF-8; other bytes came after byte {self.bytes + error.start:,}. Save it as UTF-8."
+                    f"{self.name}: expected UTF-8; other bytes came after byte "
+                    f"{self.bytes + error.start:,}. Save it as UTF-8."
                 ) from None
             self.bytes += len(chunk)
             got += len(parts[-1])
@@ -68,11 +71,14 @@ class _Text:
 def items(read: Callable[[int], bytes], name: str, *, scan: json.JSONDecoder) -> Iterator[Any]:
     """The items of a JSON list in their order. `read(size)` gives the next bytes; `scan` parses.
 
-    Raises `InvalidInput` for broken JSON when it is reached, and for an item of more than `ITEM_CHARACTERS`.
+    Raises `InvalidInput` for broken JSON when it is reached, and for an item of more than
+    `ITEM_CHARACTERS`.
     """
     text = _Text(read, name)
     if text.next() != "[":
-        raise InvalidInput(f"{name}: expected a JSON list; {text.held[text.at : text.at + 40]!a} came.")
+        raise InvalidInput(
+            f"{name}: expected a JSON list; {text.held[text.at : text.at + 40]!a} came."
+        )
     text.at += 1
     number = 0
     separator = text.next()
@@ -84,12 +90,15 @@ def items(read: Callable[[int], bytes], name: str, *, scan: json.JSONDecoder) ->
             text.at += 1
         elif separator != "]":
             raise BrokenList(
-                f"{name}: expected a comma or the end of the list after item {number}; {separator or 'the end of the file'!a} "
+                f"{name}: expected a comma or the end of the list after item {number}; "
+                f"{separator or 'the end of the file'!a} "
                 "came. The file is broken or was cut off: download or copy it again."
             )
     text.at += 1
     if text.next():
-        raise InvalidInput(f"{name}: expected one JSON list; more came after it. Remove what follows the list.")
+        raise InvalidInput(
+            f"{name}: expected one JSON list; more came after it. Remove what follows the list."
+        )
 
 
 def _item(text: _Text, scan: json.JSONDecoder, *, where: str) -> Any:
@@ -102,16 +111,22 @@ def _item(text: _Text, scan: json.JSONDecoder, *, where: str) -> Any:
                 text.at = end
                 return value
         except json.JSONDecodeError as error:
-            broken = error.pos < len(text.held) - _NEAR_END and not error.msg.startswith(_UNFINISHED)
+            broken = error.pos < len(text.held) - _NEAR_END and not error.msg.startswith(
+                _UNFINISHED
+            )
             if text.ended or broken:
                 reason = "it ends too early" if text.ended and not broken else error.msg
                 raise BrokenList(
-                    f"{where}: expected JSON; {reason}. The file is broken or was cut off: download or copy it again."
+                    f"{where}: expected JSON; {reason}. The file is broken or was cut off: "
+                    "download or copy it again."
                 ) from None
         except (ValueError, RecursionError) as error:
-            raise BrokenList(f"{where}: expected plain JSON; {error}. Fix or remove that place.") from None
+            raise BrokenList(
+                f"{where}: expected plain JSON; {error}. Fix or remove that place."
+            ) from None
         if length > ITEM_CHARACTERS:
             raise InvalidInput(
-                f"{where}: expected at most {ITEM_CHARACTERS >> 20} million characters, got more; take it out of the file."
+                f"{where}: expected at most {ITEM_CHARACTERS >> 20} million characters, got more; "
+                "take it out of the file."
             )
         text.more(max(PART, length))

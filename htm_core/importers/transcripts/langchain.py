@@ -1,4 +1,6 @@
-"""Read messages that LangChain dumped, in either of its two formats: `messages_to_dict` and `dumpd`."""
+"""Read messages that LangChain dumped, in either of its two formats: `messages_to_dict` and
+`dumpd`.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,11 @@ def is_dump(value: Any) -> bool:
     """True if this is one dumped message, a list of them, or such lists by session."""
     if isinstance(value, dict) and not is_message(value):
         lists = list(value.values())
-        return bool(lists) and all(isinstance(one, list) for one in lists) and is_dump(next(filter(None, lists), None))
+        return (
+            bool(lists)
+            and all(isinstance(one, list) for one in lists)
+            and is_dump(next(filter(None, lists), None))
+        )
     return is_message(value[0]) if isinstance(value, list) and value else is_message(value)
 
 
@@ -27,7 +33,9 @@ def is_message(value: Any) -> bool:
 
 
 def messages(value: Any, name: str) -> Iterator[Turn | Skip]:
-    """Read a message, a list of them, or lists by session; anything else is refused with its place."""
+    """Read a message, a list of them, or lists by session; anything else is refused
+    with its place.
+    """
     if isinstance(value, dict) and not is_message(value):
         for session, listed in value.items():
             where = f"{name}, session {session!r}"
@@ -43,7 +51,8 @@ def messages_of(value: Any, *, session: str, where: str) -> Iterator[Turn | Skip
     """Read the messages of one session in order."""
     if not isinstance(value, list):
         raise InvalidInput(
-            f"{where}: expected a list of messages; {shown(value)} came. Write {{session: [message, ...]}} or one list."
+            f"{where}: expected a list of messages; {shown(value)} came. Write {{session: "
+            f"[message, ...]}} or one list."
         )
     for number, item in enumerate(value, 1):
         yield _tolerant(item, session=session, where=f"{where}, message {number}")
@@ -65,7 +74,9 @@ def _tolerant(value: Any, *, session: str, where: str) -> Turn | Skip:
 
 
 def message(value: Any, *, session: str, where: str) -> Turn | Skip:
-    """Read one message; other fields go into metadata, and a message that removes another one is skipped."""
+    """Read one message; other fields go into metadata, and a message that removes another one is
+    skipped.
+    """
     kind, fields = kind_and_fields(value, where=where)
     if kind == "remove":
         return Skip("a removal of another message", where)
@@ -92,8 +103,10 @@ def kind_and_fields(value: Any, *, where: str) -> tuple[str, Mapping[str, Any]]:
     fields = (value.get("data") or value.get("kwargs")) if isinstance(value, dict) else None
     if not isinstance(fields, dict) or "content" not in fields:
         raise InvalidInput(
-            f"{where}: expected {{'type': ..., 'data': {{'content': ...}}}} as messages_to_dict writes it, "
-            f"or what dumpd writes; {shown(value)} came. Dump the messages again with one of the two."
+            f"{where}: expected {{'type': ..., 'data': {{'content': ...}}}} as messages_to_dict "
+            "writes it, "
+            f"or what dumpd writes; {shown(value)} came. Dump the messages again with one of the "
+            "two."
         )
     path = value.get("id")
     constructor = path[-1] if isinstance(path, list) and path else ""
@@ -102,12 +115,15 @@ def kind_and_fields(value: Any, *, where: str) -> tuple[str, Mapping[str, Any]]:
 
 
 def text_of(content: Any, *, where: str) -> tuple[str, int]:
-    """A message's text blocks, joined without a separator as LangChain does, and the number of its other blocks."""
+    """A message's text blocks, joined without a separator as LangChain does, and the number of its
+    other blocks.
+    """
     if isinstance(content, str):
         return content, 0
     if not isinstance(content, list):
         raise InvalidInput(
-            f"{where}: expected content as text or a list of blocks; {shown(content)} came. Dump it again."
+            f"{where}: expected content as text or a list of blocks; {shown(content)} came. Dump "
+            "it again."
         )
     texts = [block_text(block) for block in content]
     return "".join(text for text in texts if text is not None), texts.count(None)

@@ -8,8 +8,10 @@ from collections.abc import Mapping
 from typing import Any
 
 UNDERSTOOD = (
-    "exports of ChatGPT and Claude (.zip or conversations.json), sessions of Claude Code and Codex, chat stores and messages of "
-    "LlamaIndex, message dumps of LangChain, memories of mem0, palaces of MemPalace, CSV and Parquet tables, folders of Markdown, "
+    "exports of ChatGPT and Claude (.zip or conversations.json), sessions of Claude Code and "
+    "Codex, chat stores and messages of "
+    "LlamaIndex, message dumps of LangChain, memories of mem0, palaces of MemPalace, CSV and "
+    "Parquet tables, folders of Markdown, "
     "JSON lines, lines of 'Name: text', and backups of htm export"
 )
 _MAGIC: Mapping[bytes, str] = {
@@ -65,7 +67,10 @@ def looks_like(head: bytes) -> str | None:
 
 def text_looks_like(start: str) -> str | None:
     """Describe a text by its beginning; None for one that may be a transcript."""
-    return next((words for pattern, words in _TEXTS.items() if re.match(pattern, start, re.IGNORECASE)), None)
+    return next(
+        (words for pattern, words in _TEXTS.items() if re.match(pattern, start, re.IGNORECASE)),
+        None,
+    )
 
 
 def json_words(value: Any) -> str:
@@ -75,11 +80,18 @@ def json_words(value: Any) -> str:
         fields = ", ".join(json.dumps(str(name)[:40]) for name in list(first)[:6])
         what = f"an object with the fields {fields}" if fields else "an object without fields"
         what += ", …" if len(first) > 6 else ""
-        return f"a JSON list, whose first item is {what}" if isinstance(value, list) else f"JSON: {what}"
+        return (
+            f"a JSON list, whose first item is {what}"
+            if isinstance(value, list)
+            else f"JSON: {what}"
+        )
     return "an empty JSON list" if value == [] else f"JSON: {json.dumps(value)[:60]}"
 
 
 def refusal(name: str, words: str) -> str:
     """The message of an error: what a file looks like, and what is understood."""
     advice = f" To use it, {_ADVICE[words]}." if words in _ADVICE else ""
-    return f"{name}: expected a transcript; it looks like {words}.{advice} Understood are {UNDERSTOOD}."
+    return (
+        f"{name}: expected a transcript; it looks like {words}.{advice} Understood are "
+        f"{UNDERSTOOD}."
+    )

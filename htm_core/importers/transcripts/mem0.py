@@ -1,4 +1,6 @@
-"""Read memories as mem0's API gives them: what `get_all` or an export answers, as JSON, or one memory a line."""
+"""Read memories as mem0's API gives them: what `get_all` or an export answers, as JSON, or one
+memory a line.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +12,25 @@ from .turns import Skip, Turn, iso_time, not_understood, object_field, role_of, 
 
 FORMAT = "mem0"
 LISTS = ("results", "memories")
-ABOUT = ("user_id", "agent_id", "app_id", "actor_id", "attributed_to", "categories", "expiration_date")
+ABOUT = (
+    "user_id",
+    "agent_id",
+    "app_id",
+    "actor_id",
+    "attributed_to",
+    "categories",
+    "expiration_date",
+)
 
 
 def is_memory(value: Any) -> bool:
     """True if this is one memory."""
-    return isinstance(value, dict) and isinstance(value.get("memory"), str) and "id" in value and "content" not in value
+    return (
+        isinstance(value, dict)
+        and isinstance(value.get("memory"), str)
+        and "id" in value
+        and "content" not in value
+    )
 
 
 def is_answer(value: Any) -> bool:
@@ -25,7 +40,9 @@ def is_answer(value: Any) -> bool:
 
 def memories(value: Any, name: str) -> Iterator[Turn | Skip]:
     """Read one memory, a list, or an answer with a list of them."""
-    yield from listed_memories(value if isinstance(value, list) else _listed(value) or [value], name)
+    yield from listed_memories(
+        value if isinstance(value, list) else _listed(value) or [value], name
+    )
 
 
 def listed_memories(values: Iterable[Any], name: str) -> Iterator[Turn | Skip]:
@@ -34,7 +51,9 @@ def listed_memories(values: Iterable[Any], name: str) -> Iterator[Turn | Skip]:
 
 
 def lines(values: Iterable[tuple[str, Any]]) -> Iterator[Turn | Skip]:
-    """Read memories that were parsed already, each with its place. A run is a session; all others are in the session "mem0"."""
+    """Read memories that were parsed already, each with its place. A run is a session; all others
+    are in the session "mem0".
+    """
     for where, value in values:
         try:
             if isinstance(value, InvalidInput):
@@ -46,7 +65,9 @@ def lines(values: Iterable[tuple[str, Any]]) -> Iterator[Turn | Skip]:
 
 def _memory(value: Any, *, where: str) -> Turn:
     if not is_memory(value):
-        raise InvalidInput(f'{where}: expected an object with "id" and "memory"; {shown(value)} came')
+        raise InvalidInput(
+            f'{where}: expected an object with "id" and "memory"; {shown(value)} came'
+        )
     about = {field: value[field] for field in ABOUT if value.get(field)}
     run, actor = value.get("run_id"), value.get("actor_id")
     return Turn(
@@ -62,5 +83,9 @@ def _memory(value: Any, *, where: str) -> Turn:
 
 
 def _listed(value: Any) -> list[Any]:
-    items = next((value[name] for name in LISTS if name in value), None) if isinstance(value, Mapping) else None
+    items = (
+        next((value[name] for name in LISTS if name in value), None)
+        if isinstance(value, Mapping)
+        else None
+    )
     return items if isinstance(items, list) else []

@@ -1,4 +1,6 @@
-"""A drawer of MemPalace as a turn, and its place in a palace: a wing becomes a room, and a room of it a drawer."""
+"""A drawer of MemPalace as a turn, and its place in a palace: a wing becomes a room, and a room of
+it a drawer.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +18,12 @@ FORMAT = "mempalace"  # and the session of all drawers
 _NOT_IN_NAMES = re.compile(r"[^\w .+@()&'-]+")
 
 
-def drawer_turn(id: str, text: object, fields: Mapping[str, Any], zone: tzinfo | None, *, where: str) -> Turn:
-    """A drawer: its own id, its text, and what else is known of it. A time has no offset: it is of `zone`, or of this machine."""
+def drawer_turn(
+    id: str, text: object, fields: Mapping[str, Any], zone: tzinfo | None, *, where: str
+) -> Turn:
+    """A drawer: its own id, its text, and what else is known of it. A time has no offset: it is of
+    `zone`, or of this machine.
+    """
     about = {field: value for field, value in fields.items() if value not in (None, "")}
     return Turn(
         where=where,
@@ -30,7 +36,9 @@ def drawer_turn(id: str, text: object, fields: Mapping[str, Any], zone: tzinfo |
 
 
 def place_of(draft: Draft) -> tuple[str, str]:
-    """The room and the drawer of a text of such a palace: its wing and its room, as names that may be those of files."""
+    """The room and the drawer of a text of such a palace: its wing and its room, as names that may
+    be those of files.
+    """
     about = draft.metadata or {}
     return _name(about.get("wing"), what="room"), _name(about.get("room"), what="drawer")
 

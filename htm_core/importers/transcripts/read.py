@@ -1,4 +1,6 @@
-"""Read a conversation from elsewhere: find out what wrote it, and read it whole, line by line, or item by item of a JSON list."""
+"""Read a conversation from elsewhere: find out what wrote it, and read it whole, line by line, or
+item by item of a JSON list.
+"""
 
 from __future__ import annotations
 
@@ -35,17 +37,25 @@ from .turns import (
 )
 
 FORMATS = (
-    "auto", "jsonl", "chatgpt", "claude", "claude-code", "codex", "langchain", "llamaindex", "mem0", "text",
+    "auto", "jsonl", "chatgpt", "claude", "claude-code", "codex", "langchain", "llamaindex", "mem0",
+    "text",
 )  # fmt: skip
 UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 FIELDS = ("session", "role", "name", "content", "at", "id", "metadata")
 SPEAKER = re.compile(r"(?P<name>[^\W_][^:\n]{0,39}):\s+(?P<content>\S.*)")
-SPEAKERS: Mapping[str, str] = {**ROLES, "you": "user", "me": "user", "bot": "assistant", "chatgpt": "assistant"}
+SPEAKERS: Mapping[str, str] = {
+    **ROLES,
+    "you": "user",
+    "me": "user",
+    "bot": "assistant",
+    "chatgpt": "assistant",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transcript(Sequence[Draft]):
-    """The drafts of one file in order; `reasons` counts the entries that were left out, `examples` are the first of each reason.
+    """The drafts of one file in order; `reasons` counts the entries that were left out, `examples`
+    are the first of each reason.
 
     `conversations` say what of it holds now, in formats whose conversations have branches.
     """
@@ -80,16 +90,19 @@ def read(
     attach: Attach = texts_of,
     longest: int | None = None,
 ) -> Transcript:
-    """Read a whole transcript; the first broken place raises `InvalidInput`, where somebody can mend it.
+    """Read a whole transcript; the first broken place raises `InvalidInput`, where somebody can
+    mend it.
 
-    With `longest`, the most characters of a text, each place that cannot be read or stored is left out and named instead. `name`
-    is the file's name: messages show it, and it is the session where the file names none. Reading the same file under the same
-    name gives the same ids. `format` is one of `FORMATS`; auto finds it out. `attach` reads the files of messages, by default
-    those that are texts.
+    With `longest`, the most characters of a text, each place that cannot be read or stored is left
+    out and named instead. `name` is the file's name: messages show it, and it is the session where
+    the file names none. Reading the same file under the same name gives the same ids. `format` is
+    one of `FORMATS`; auto finds it out. `attach` reads the files of messages, by default those that
+    are texts.
     """
     if format not in FORMATS:
         raise InvalidInput(
-            f"format: expected one of {', '.join(FORMATS)}; {shown(format)} came. Leave it out for auto."
+            f"format: expected one of {', '.join(FORMATS)}; {shown(format)} came. Leave it out "
+            "for auto."
         )
     content = decoded(text, name=name, format=format if longest is not None else None)
     if isinstance(content, list):  # lines, one of which is not in its encoding
@@ -102,7 +115,16 @@ def read(
             else (format, READERS[format](content, name))
         )
     left_out, now = Omissions(), list[Conversation]()
-    kept = tuple(drafts(entries, format=known, skip=left_out.add, attach=attach, follow=now.append, longest=longest))
+    kept = tuple(
+        drafts(
+            entries,
+            format=known,
+            skip=left_out.add,
+            attach=attach,
+            follow=now.append,
+            longest=longest,
+        )
+    )
     return Transcript(
         format=known,
         drafts=kept,
@@ -122,11 +144,13 @@ def iter_read(
     follow: Callable[[Conversation], object] | None = None,
     longest: int | None = None,
 ) -> Iterator[Draft]:
-    """Read a format of one JSON object a line, one line at a time, giving the same drafts as `read`.
+    """Read a format of one JSON object a line, one line at a time, giving the same drafts as
+    `read`.
 
-    A broken line raises only when it is reached, and with `longest` is left out: to store all or nothing, read to the end before
-    storing. `skip` is called with each line left out, `follow` with what holds of each conversation. Keeps no text, but about 200
-    bytes for each id that the file gives; of sessions of Claude Code and Codex, whose lines form a tree, all that was said.
+    A broken line raises only when it is reached, and with `longest` is left out: to store all or
+    nothing, read to the end before storing. `skip` is called with each line left out, `follow` with
+    what holds of each conversation. Keeps no text, but about 200 bytes for each id that the file
+    gives; of sessions of Claude Code and Codex, whose lines form a tree, all that was said.
     """
     first, rest = first_line(lines)
     known = lines_format(first, name) if format == "auto" else format
@@ -144,20 +168,26 @@ def iter_list(
     follow: Callable[[Conversation], object] | None = None,
     longest: int | None = None,
 ) -> tuple[str, Iterator[Draft]]:
-    """Read a JSON list item by item, such as a long export, giving its format and the same drafts as `read`.
+    """Read a JSON list item by item, such as a long export, giving its format and the same drafts
+    as `read`.
 
-    `read(size)` gives the next bytes of the file. A broken place raises only when it is reached, as with `iter_read`.
+    `read(size)` gives the next bytes of the file. A broken place raises only when it is reached, as
+    with `iter_read`.
     """
     values = items(read, name, scan=PLAIN_JSON)
     values = values if longest is None else whole_items(values)
     first = list(islice(values, 1))
     if first and isinstance(first[0], InvalidInput):
         raise first[0]
-    known = next((each for each, shape in LIST_SHAPES.items() if format == each or shape.has(first)), None)
+    known = next(
+        (each for each, shape in LIST_SHAPES.items() if format == each or shape.has(first)), None
+    )
     if known is None or (format != "auto" and known != format):
         raise InvalidInput(refusal(name, json_words(first)))
     entries = LIST_SHAPES[known].entries(chain(first, values), name)
-    return known, drafts(entries, format=known, skip=skip, attach=attach, follow=follow, longest=longest)
+    return known, drafts(
+        entries, format=known, skip=skip, attach=attach, follow=follow, longest=longest
+    )
 
 
 def whole_items(values: Iterator[Any]) -> Iterator[Any]:
@@ -188,7 +218,9 @@ def lines_format(line: str | bytes, name: str) -> str:
 
 
 def parsed(content: str, *, name: str, as_far: bool = False) -> tuple[str, Entries]:
-    """Detect the format by how the text begins, and read it; with `as_far` a list that is cut off is read up to there."""
+    """Detect the format by how the text begins, and read it; with `as_far` a list that is cut off
+    is read up to there.
+    """
     start = content.lstrip()
     if words := text_looks_like(start):
         raise InvalidInput(refusal(name, words))
@@ -201,7 +233,11 @@ def parsed(content: str, *, name: str, as_far: bool = False) -> tuple[str, Entri
             listed = content.split("\n")
             format = lines_format(first_line(listed)[0], name)
             return format, LINE_READERS[format](listed, name)
-        value = whole_part(content, name) if as_far and start.startswith("[") else json_value(content, name)
+        value = (
+            whole_part(content, name)
+            if as_far and start.startswith("[")
+            else json_value(content, name)
+        )
     if value == []:
         return "jsonl", iter(())
     if isinstance(value, list):
@@ -219,7 +255,9 @@ def parsed(content: str, *, name: str, as_far: bool = False) -> tuple[str, Entri
 
 
 def whole_part(content: str, name: str) -> list[Any]:
-    """The items of a list that is broken, up to where it is, and the error that says so; raises it if there are none."""
+    """The items of a list that is broken, up to where it is, and the error that says so; raises it
+    if there are none.
+    """
     text = io.BytesIO(content.encode("utf-8", "surrogatepass"))
     whole = list(whole_items(items(text.read, name, scan=PLAIN_JSON)))
     if whole and isinstance(whole[0], InvalidInput):
@@ -234,7 +272,9 @@ def json_lines(lines: Iterable[str | bytes], name: str) -> Iterator[Turn | Skip]
 
 
 def values(lines: Iterable[str | bytes], name: str) -> Iterator[tuple[str, Any]]:
-    """The JSON value of each line that is not blank, with its place; for a line that is none the error that says so."""
+    """The JSON value of each line that is not blank, with its place; for a line that is none the
+    error that says so.
+    """
     for number, line in enumerate(lines, 1):
         where = f"{name}, line {number}"
         try:
@@ -279,7 +319,8 @@ def record(value: Any, *, where: str, session: str) -> Turn | Skip:
     """Read one record; fields that are not in `FIELDS` go into its metadata."""
     if not isinstance(value, dict) or "content" not in value:
         raise InvalidInput(
-            f'{where}: expected an object with "content" (and session, role, name, at); {shown(value)} came. '
+            f'{where}: expected an object with "content" (and session, role, name, at); '
+            f"{shown(value)} came. "
             "Fix that line, or name the right format."
         )
     if value["content"] is None:
@@ -303,7 +344,9 @@ def text_field(value: Mapping[str, Any], field: str, *, where: str) -> str | Non
     """A field that must be text; None if it is missing."""
     text = value.get(field)
     if text is not None and not isinstance(text, str):
-        raise InvalidInput(f"{where}: expected {field!r} to be text; {shown(text)} came. Put it in quotes.")
+        raise InvalidInput(
+            f"{where}: expected {field!r} to be text; {shown(text)} came. Put it in quotes."
+        )
     return text
 
 
@@ -320,7 +363,8 @@ def known_role(value: object, *, where: str) -> str | None:
     role = role_of(value) if isinstance(value, str) else None
     if value is not None and role is None:
         raise InvalidInput(
-            f"{where}: expected a role of {', '.join(ROLES)}; {shown(value)} came. Leave it out if none."
+            f"{where}: expected a role of {', '.join(ROLES)}; {shown(value)} came. Leave it out "
+            "if none."
         )
     return role
 
@@ -350,7 +394,13 @@ def spoken(turn: tuple[int, str, list[str]] | None, session: str) -> Iterator[Tu
         number, name, lines = turn
         role = SPEAKERS.get(name.lower(), "user")
         content = "\n".join(lines).strip()
-        yield Turn(where=f"{session}, line {number}", session=session, content=content, role=role, name=name)
+        yield Turn(
+            where=f"{session}, line {number}",
+            session=session,
+            content=content,
+            role=role,
+            name=name,
+        )
 
 
 @overload
@@ -360,7 +410,8 @@ def decoded(text: str | bytes, *, name: str, format: str | None) -> str | list[b
 def decoded(text: str | bytes, *, name: str, format: str | None = None) -> str | list[bytes]:
     """Read bytes as UTF-8, or as UTF-16 where they begin so, without a byte order mark.
 
-    With a `format` of lines, or one that may be, what is not UTF-8 comes back as lines, so that the others can be read.
+    With a `format` of lines, or one that may be, what is not UTF-8 comes back as lines, so that the
+    others can be read.
     """
     if isinstance(text, str):
         return text.removeprefix("\ufeff")
@@ -368,7 +419,9 @@ def decoded(text: str | bytes, *, name: str, format: str | None = None) -> str |
         try:
             return text.decode("utf-16")
         except UnicodeDecodeError as error:
-            raise InvalidInput(f"{name}: expected UTF-16, as it begins; {error.reason}. Save it as UTF-8.") from None
+            raise InvalidInput(
+                f"{name}: expected UTF-16, as it begins; {error.reason}. Save it as UTF-8."
+            ) from None
     try:
         return text.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -379,7 +432,8 @@ def decoded(text: str | bytes, *, name: str, format: str | None = None) -> str |
             return text.split(b"\n")
         line = text.count(b"\n", 0, error.start) + 1
         raise InvalidInput(
-            f"{name}: expected UTF-8; byte 0x{text[error.start]:02x} came in line {line}. Save the file as UTF-8."
+            f"{name}: expected UTF-8; byte 0x{text[error.start]:02x} came in line {line}. Save "
+            "the file as UTF-8."
         ) from None
 
 
@@ -388,10 +442,18 @@ def json_value(text: str, where: str) -> Any:
     try:
         return plain_json(text)
     except json.JSONDecodeError as error:
-        place = f"{where}, " + (f"line {error.lineno}, " if error.lineno > 1 else "") + f"column {error.colno}"
-        raise InvalidInput(f"{place}: expected JSON; {error.msg}. Fix or remove that line.") from None
+        place = (
+            f"{where}, "
+            + (f"line {error.lineno}, " if error.lineno > 1 else "")
+            + f"column {error.colno}"
+        )
+        raise InvalidInput(
+            f"{place}: expected JSON; {error.msg}. Fix or remove that line."
+        ) from None
     except (ValueError, RecursionError) as error:
-        raise InvalidInput(f"{where}: expected plain JSON; {error}. Fix or remove that place.") from None
+        raise InvalidInput(
+            f"{where}: expected plain JSON; {error}. Fix or remove that place."
+        ) from None
 
 
 def plain_json(text: str) -> Any:
@@ -458,12 +520,18 @@ LIST_SHAPES: Mapping[str, ListShape] = {
 OBJECTS: Mapping[str, tuple[Callable[[Any], bool], Callable[[Any, str], Entries]]] = {
     "chatgpt": (chatgpt.is_export, chatgpt.conversations),
     "claude": (claude.is_export, claude.conversations),
-    "claude-code": (claude_code.is_line, lambda value, name: claude_code.lines([(f"{name}, line 1", value)])),
+    "claude-code": (
+        claude_code.is_line,
+        lambda value, name: claude_code.lines([(f"{name}, line 1", value)]),
+    ),
     "codex": (codex.is_line, lambda value, name: codex.lines([(f"{name}, line 1", value)], name)),
     "langchain": (langchain.is_dump, langchain.messages),
     "llamaindex": (llamaindex.is_dump, llamaindex.messages),
     "mem0": (mem0.is_answer, mem0.memories),
-    "jsonl": (has_content, lambda value, name: iter([tolerant_record(value, where=f"{name}, line 1", session=name)])),
+    "jsonl": (
+        has_content,
+        lambda value, name: iter([tolerant_record(value, where=f"{name}, line 1", session=name)]),
+    ),
 }
 READERS: Mapping[str, Reader] = {
     "jsonl": lambda content, name: json_lines(content.split("\n"), name),

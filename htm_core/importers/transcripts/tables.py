@@ -12,12 +12,23 @@ from typing import Any
 from ...base.errors import InvalidInput
 from .turns import MILLISECONDS, Occurrences, Skip, Turn, not_understood, role_of, shown
 
-# The field of a turn, and the names of columns that hold it, the likeliest first; upper case, spaces, "-" and "_" are ignored.
+# The field of a turn, and the names of columns that hold it, the likeliest first; upper case,
+# spaces, "-" and "_" are ignored.
 COLUMNS: Mapping[str, tuple[str, ...]] = {
     "text": ("text", "content", "message", "body", "memory", "utterance", "msg", "note"),
     "role": ("role", "sender", "authorrole", "messagerole", "speakerrole"),
     "user": ("user", "userid", "username", "name", "speaker", "author", "from"),
-    "time": ("time", "at", "timestamp", "createdat", "datetime", "date", "sentat", "createtime", "created"),
+    "time": (
+        "time",
+        "at",
+        "timestamp",
+        "createdat",
+        "datetime",
+        "date",
+        "sentat",
+        "createtime",
+        "created",
+    ),
     "session": (
         "session",
         "sessionid",
@@ -39,28 +50,40 @@ SAME = {"content": "text", "name": "user", "at": "time"}
 
 @dataclass(frozen=True, slots=True)
 class TableColumns:
-    """The columns of a table by the field of a turn that each holds; the other columns become metadata."""
+    """The columns of a table by the field of a turn that each holds; the other columns become
+    metadata.
+    """
 
     fields: Mapping[str, str]
     zone: tzinfo | None = None
 
 
-def columns_of(columns: Sequence[str], named: Mapping[str, str], *, name: str, zone: tzinfo | None) -> TableColumns:
-    """Find out which column holds what; `named` says it for some fields. Raises `InvalidInput` when no column holds the text."""
+def columns_of(
+    columns: Sequence[str], named: Mapping[str, str], *, name: str, zone: tzinfo | None
+) -> TableColumns:
+    """Find out which column holds what; `named` says it for some fields. Raises `InvalidInput` when
+    no column holds the text.
+    """
     listed = ", ".join(repr(each) for each in columns[:20]) + (", …" if len(columns) > 20 else "")
     chosen: dict[str, str] = {}
     for alias, column in named.items():
         field = SAME.get(alias, alias)
         if field not in COLUMNS:
             raise InvalidInput(
-                f"--column: expected one of the fields {', '.join(COLUMNS)}, or by the names of JSON {', '.join(SAME)}; got "
+                f"--column: expected one of the fields {', '.join(COLUMNS)}, or by the names of "
+                f"JSON {', '.join(SAME)}; got "
                 f"{alias!r:.80}"
             )
         if column not in columns:
-            raise InvalidInput(f"{name}: expected the column {column!r:.80} for {alias}; the columns are {listed}")
+            raise InvalidInput(
+                f"{name}: expected the column {column!r:.80} for {alias}; the columns are {listed}"
+            )
         if chosen.setdefault(field, column) != column:
             other = next(each for each in named if each != alias and SAME.get(each, each) == field)
-            raise InvalidInput(f"--column: expected {other} or {alias}, which are one field, got both; leave one out")
+            raise InvalidInput(
+                f"--column: expected {other} or {alias}, which are one field, got "
+                "both; leave one out"
+            )
     for field, names in COLUMNS.items():
         free = {_plain(each): each for each in reversed(columns) if each not in chosen.values()}
         match = next((free[each] for each in names if each in free), None)
@@ -68,16 +91,23 @@ def columns_of(columns: Sequence[str], named: Mapping[str, str], *, name: str, z
             chosen[field] = match
     if "text" not in chosen:
         raise InvalidInput(
-            f"{name}: expected a column with the text, called text, content, message or body; the columns are {listed}. Name it "
+            f"{name}: expected a column with the text, called text, content, message or body; the "
+            f"columns are {listed}. Name it "
             "with --column text=COLUMN"
         )
     return TableColumns(chosen, zone)
 
 
 def turns(
-    rows: Iterable[tuple[str, Mapping[str, Any] | InvalidInput]], columns: TableColumns, *, name: str, format: str
+    rows: Iterable[tuple[str, Mapping[str, Any] | InvalidInput]],
+    columns: TableColumns,
+    *,
+    name: str,
+    format: str,
 ) -> Iterator[Turn | Skip]:
-    """Read rows, each with its place. A row without an id gets one of what it says, wherever it stands in the table."""
+    """Read rows, each with its place. A row without an id gets one of what it says, wherever it
+    stands in the table.
+    """
     ids = Occurrences(format)
     for where, row in rows:
         try:
@@ -88,16 +118,26 @@ def turns(
             yield not_understood(error, where=where)
 
 
-def _turn(row: Mapping[str, Any], columns: TableColumns, ids: Occurrences, *, where: str, name: str) -> Turn | Skip:
+def _turn(
+    row: Mapping[str, Any], columns: TableColumns, ids: Occurrences, *, where: str, name: str
+) -> Turn | Skip:
     of = {field: row.get(column) for field, column in columns.fields.items()}
     text = of["text"]
     if text is None or (isinstance(text, float) and math.isnan(text)) or not str(text).strip():
         return Skip("no text in it", where)
-    label, who, session = _words(of.get("role")), _words(of.get("user")), _words(of.get("session")) or name
+    label, who, session = (
+        _words(of.get("role")),
+        _words(of.get("user")),
+        _words(of.get("session")) or name,
+    )
     role = role_of(label)
     at = _time(of.get("time"), columns.zone, where=where)
     used = set(columns.fields.values())
-    rest = {column: json_value(value) for column, value in row.items() if column not in used and not _missing(value)}
+    rest = {
+        column: json_value(value)
+        for column, value in row.items()
+        if column not in used and not _missing(value)
+    }
     title = {"title": _words(of.get("title"))} if _words(of.get("title")) else {}
     speaker = who or (label if role is None else None)
     return Turn(
@@ -107,13 +147,16 @@ def _turn(row: Mapping[str, Any], columns: TableColumns, ids: Occurrences, *, wh
         role=role,
         name=speaker,
         at=at,
-        id=_words(of.get("id")) or ids.id(session, label, who, str(text), None if at is None else at.isoformat()),
+        id=_words(of.get("id"))
+        or ids.id(session, label, who, str(text), None if at is None else at.isoformat()),
         metadata={**rest, **_metadata(of.get("metadata"), columns), **title},
     )
 
 
 def _metadata(value: Any, columns: TableColumns) -> Mapping[str, Any]:
-    """A column of metadata: an object, or its JSON; any other value stays under the column's name."""
+    """A column of metadata: an object, or its JSON; any other value stays under the
+    column's name.
+    """
     if _missing(value):
         return {}
     if isinstance(value, str):
@@ -133,14 +176,16 @@ def _time(value: Any, zone: tzinfo | None, *, where: str) -> datetime | None:
         at = value if isinstance(value, datetime) else _parsed_time(value)
     except (ValueError, OverflowError, OSError):
         raise InvalidInput(
-            f"{where}: expected a time in ISO 8601, such as 2026-03-01T09:30:00+01:00, or in seconds since 1970; {shown(value)} "
+            f"{where}: expected a time in ISO 8601, such as 2026-03-01T09:30:00+01:00, or in "
+            f"seconds since 1970; {shown(value)} "
             "came. Fix it, or name another column with --column time=COLUMN"
         ) from None
     if at.utcoffset() is not None:
         return at
     if zone is None:
         raise InvalidInput(
-            f"{where}: expected a time with an offset; {shown(value)} came. Say where the times are from: --timezone UTC, "
+            f"{where}: expected a time with an offset; {shown(value)} came. Say where the times "
+            "are from: --timezone UTC, "
             "or a place such as --timezone Europe/Rome"
         )
     return at.replace(tzinfo=zone)

@@ -1,4 +1,6 @@
-"""One turn of a transcript, and how it becomes a draft to remember, with an id that is the same at every reading."""
+"""One turn of a transcript, and how it becomes a draft to remember, with an id that is the same at
+every reading.
+"""
 
 from __future__ import annotations
 
@@ -28,15 +30,19 @@ ROLES: Mapping[str, str] = {
     "function": "tool",
 }
 EXAMPLES = 3  # of what was left out, for each reason
-NOT_UNDERSTOOD = "not understood"  # of what a program wrote, so that nobody can mend it: it is left out and shown
-NOT_STORED = "cannot be stored"  # of what was understood, such as a text that is longer than what is accepted
+# of what a program wrote, so that nobody can mend it: it is left out and shown
+NOT_UNDERSTOOD = "not understood"
+# of what was understood, such as a text that is longer than what is accepted
+NOT_STORED = "cannot be stored"
 LINK_TO_NOTHING = "a link to a note that is not there"  # of a vault
 NO_TAG = "what cannot be a tag"
-TAKEN_BACK = "on a branch that was not the last shown"  # said, and then edited away, answered anew, or rolled back
+# said, and then edited away, answered anew, or rolled back
+TAKEN_BACK = "on a branch that was not the last shown"
 NOT_TO_BE_REMEMBERED = "marked as not to be remembered"
 OF_AN_OLDER_EXPORT = "not in what is known of its conversation, which is newer"
 FAULTS = frozenset({NOT_UNDERSTOOD, NOT_STORED})  # what is lost unless somebody mends it
-# Formats in which a person, or a program of one's own, writes: the first broken place is an error unless all others are wanted.
+# Formats in which a person, or a program of one's own, writes: the first broken place is an error
+# unless all others are wanted.
 STRICT = frozenset({"jsonl", "langchain", "llamaindex", "text"})
 MILLISECONDS = 1e11  # a number of seconds that large is thousands of years away
 _WITHIN_A_LINE = ("column ", "line ")  # how the rest of a place begins
@@ -59,7 +65,9 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Skip:
-    """An entry of a transcript that is left out: why, and where it stands. `detail` says what was wrong with it."""
+    """An entry of a transcript that is left out: why, and where it stands. `detail` says what was
+    wrong with it.
+    """
 
     reason: str
     where: str = ""
@@ -70,9 +78,10 @@ class Skip:
 class Conversation:
     """The state of one conversation according to a file, so that what was taken back in it can go.
 
-    `ids` are those of the messages that hold, `taken_back` of those that the file has and that hold no more, and `at` is when it
-    was last changed. With `whole` the file has all of it: what it does not have at all was deleted. `forked_from` is the session
-    whose turns it repeats at its beginning, with new times.
+    `ids` are those of the messages that hold, `taken_back` of those that the file has and that hold
+    no more, and `at` is when it was last changed. With `whole` the file has all of it: what it does
+    not have at all was deleted. `forked_from` is the session whose turns it repeats at its
+    beginning, with new times.
     """
 
     session: str
@@ -88,7 +97,9 @@ Entry: TypeAlias = Turn | Skip | Conversation
 
 @dataclass(slots=True)
 class Omissions:
-    """Entries that were left out of a transcript: how many for each reason, and the first few of each as examples."""
+    """Entries that were left out of a transcript: how many for each reason, and the first few of
+    each as examples.
+    """
 
     reasons: Counter[str] = field(default_factory=Counter)
     examples: list[Skip] = field(default_factory=list)
@@ -114,7 +125,9 @@ def texts_of(blocks: Sequence[FileBlock], source: Source) -> list[Attachment]:
             continue
         if text.strip() and not text.startswith("%PDF-"):
             name = None if block.name is None else legible(block.name)
-            attachments.append(Attachment(text=text, name=name, media_type=media_type, source=source))
+            attachments.append(
+                Attachment(text=text, name=name, media_type=media_type, source=source)
+            )
     return attachments
 
 
@@ -127,14 +140,16 @@ def drafts(
     follow: Callable[[Conversation], object] | None = None,
     longest: int | None = None,
 ) -> Iterator[Draft]:
-    """Turn what was read into drafts, one by one; `skip` is called with each entry that is left out, `follow` with conversations.
+    """Turn what was read into drafts, one by one; `skip` is called with each entry that is left
+    out, `follow` with conversations.
 
-    `attach` reads the files of a turn. A turn that is only files has their names as its words. With `longest`, the most characters
-    of a text, what is not understood or cannot be stored is left out with its place; without, a format of `STRICT` raises
-    `InvalidInput` there.
+    `attach` reads the files of a turn. A turn that is only files has their names as its words. With
+    `longest`, the most characters of a text, what is not understood or cannot be stored is left out
+    with its place; without, a format of `STRICT` raises `InvalidInput` there.
 
-    A turn without an id gets one from its content and its position in its session. So reading a file twice, or a file
-    that has grown since, gives the same ids, and two equal turns ("ok", "ok") stay two.
+    A turn without an id gets one from its content and its position in its session. So reading a
+    file twice, or a file that has grown since, gives the same ids, and two equal turns ("ok", "ok")
+    stay two.
     """
     positions: Counter[str] = Counter()
     seen: dict[tuple[str, str], bytes] = {}
@@ -144,7 +159,9 @@ def drafts(
                 follow(entry)
             continue
         try:
-            result = _draft_or_skip(entry, seen, positions, format=format, attach=attach, longest=longest)
+            result = _draft_or_skip(
+                entry, seen, positions, format=format, attach=attach, longest=longest
+            )
         except InvalidInput as error:
             if longest is None:
                 raise
@@ -194,7 +211,9 @@ def _check_storable(draft: Draft, *, longest: int) -> None:
 
 
 def is_repeat(turn: Turn, seen: dict[tuple[str, str], bytes]) -> bool:
-    """True if a turn with the same id and the same words came before; other words under that id are an error."""
+    """True if a turn with the same id and the same words came before; other words under that id are
+    an error.
+    """
     if turn.id is None:
         return False
     digest = sha256(turn.content.encode("utf-8", "surrogatepass")).digest()
@@ -203,24 +222,30 @@ def is_repeat(turn: Turn, seen: dict[tuple[str, str], bytes]) -> bool:
         return False
     if known != digest:
         raise InvalidInput(
-            f"{turn.where}: expected an id to be used once in a session; {turn.id!r} came before with other words. "
+            f"{turn.where}: expected an id to be used once in a session; {turn.id!r} came before "
+            "with other words. "
             "Give each turn an id of its own, or leave the ids out."
         )
     return True
 
 
 def draft(turn: Turn, *, format: str, position: int, attach: Attach = texts_of) -> Draft:
-    """The draft of one turn. Characters that PostgreSQL cannot hold become U+FFFD; the exact text is kept in `payload`.
+    """The draft of one turn. Characters that PostgreSQL cannot hold become U+FFFD; the exact text
+    is kept in `payload`.
 
-    The payload is the original in UTF-8, with lone surrogates encoded as they are ("surrogatepass").
+    The payload is the original in UTF-8, with lone surrogates encoded as they are
+    ("surrogatepass").
     """
-    text = with_line_feeds(turn.content)  # what an editor or git makes of line ends does not make another text
+    # what an editor or git makes of line ends does not make another text
+    text = with_line_feeds(turn.content)
     words = with_line_feeds(words_of(turn))
     content = storable(words if has_words(words) else named(turn.files))
     exact = None if text in (content, "") else turn.content.encode("utf-8", "surrogatepass")
     return Draft(
         content=content,
-        id=storable(turn.id) if turn.id is not None else fingerprint(turn, format=format, position=position),
+        id=storable(turn.id)
+        if turn.id is not None
+        else fingerprint(turn, format=format, position=position),
         session=storable(turn.session),
         role=turn.role,
         name=None if turn.name is None else storable(turn.name),
@@ -240,18 +265,30 @@ def words_of(turn: Turn) -> str:
 def fingerprint(turn: Turn, *, format: str, position: int) -> str:
     """An id from everything that tells a turn from others: 32 hexadecimal digits of SHA-256."""
     at = None if turn.at is None else turn.at.isoformat()
-    parts = [format, turn.session, position, turn.role, turn.name, with_line_feeds(turn.content), at]
+    parts = [
+        format,
+        turn.session,
+        position,
+        turn.role,
+        turn.name,
+        with_line_feeds(turn.content),
+        at,
+    ]
     return sha256(json.dumps(parts).encode("ascii")).hexdigest()[:32]
 
 
 class Occurrences:
-    """Ids of turns that have none: the same while what stands before them is taken away, or something is added anywhere."""
+    """Ids of turns that have none: the same while what stands before them is taken away, or
+    something is added anywhere.
+    """
 
     def __init__(self, format: str) -> None:
         self._format, self._seen = format, Counter[str]()
 
     def id(self, *parts: object) -> str:
-        """An id from what tells a turn from others of its session, and how often the same came before: 32 hexadecimal digits."""
+        """An id from what tells a turn from others of its session, and how often the same came
+        before: 32 hexadecimal digits.
+        """
         digest = sha256(json.dumps([self._format, *parts], default=str).encode("ascii")).hexdigest()
         self._seen[digest] += 1
         return sha256(f"{digest}:{self._seen[digest]}".encode("ascii")).hexdigest()[:32]
@@ -263,9 +300,15 @@ def with_line_feeds(text: str) -> str:
 
 
 def not_understood(error: InvalidInput, *, where: str, title: object = None) -> Skip:
-    """Skip a place that cannot be read, with the reason; `title` names the conversation that it is in."""
+    """Skip a place that cannot be read, with the reason; `title` names the conversation that it is
+    in.
+    """
     named = f" (in “{title[:60]}”)" if isinstance(title, str) and title.strip() else ""
-    return Skip(NOT_UNDERSTOOD, where, str(error).removeprefix(f"{where}: ").removeprefix(f"{where}, ") + named)
+    return Skip(
+        NOT_UNDERSTOOD,
+        where,
+        str(error).removeprefix(f"{where}: ").removeprefix(f"{where}, ") + named,
+    )
 
 
 def storable_metadata(turn: Turn) -> dict[str, Any]:
@@ -275,7 +318,8 @@ def storable_metadata(turn: Turn) -> dict[str, Any]:
         return {storable(name): storable_json(value) for name, value in about.items()}
     except RecursionError:
         raise InvalidInput(
-            f"{turn.where}: expected metadata nested a few levels deep; hundreds came. Leave that field out."
+            f"{turn.where}: expected metadata nested a few levels deep; hundreds came. Leave that "
+            "field out."
         ) from None
 
 
@@ -300,15 +344,18 @@ def object_field(value: Mapping[str, Any], field: str, *, where: str) -> Mapping
     mapping = value.get(field)
     if mapping is not None and not isinstance(mapping, dict):
         raise InvalidInput(
-            f"{where}: expected {field!r} to be an object; {shown(mapping)} came. Fix it or leave it out."
+            f"{where}: expected {field!r} to be an object; {shown(mapping)} came. Fix it or leave "
+            "it out."
         )
     return mapping or {}
 
 
 def iso_time(value: object, *, where: str, what: str = "field") -> datetime | None:
-    """Read an ISO 8601 time with an offset; None gives None, and a time without an offset is refused.
+    """Read an ISO 8601 time with an offset; None gives None, and a time without an offset is
+    refused.
 
-    `where` and `what` say of whom an error speaks: of a field `at` in a place of a file, or of an option by its name.
+    `where` and `what` say of whom an error speaks: of a field `at` in a place of a file, or of an
+    option by its name.
     """
     if value is None:
         return None
@@ -318,12 +365,14 @@ def iso_time(value: object, *, where: str, what: str = "field") -> datetime | No
         at = None
     if at is None:
         raise InvalidInput(
-            f"{_expected(where, what)} in ISO 8601 with an offset, such as 2026-03-01T09:30:00+01:00; "
+            f"{_expected(where, what)} in ISO 8601 with an offset, such as "
+            "2026-03-01T09:30:00+01:00; "
             f"{shown(value)} came. Write it so, or leave the {what} out."
         )
     if at.utcoffset() is None:
         raise InvalidInput(
-            f"{_expected(where, what)} with an offset; {shown(value)} came, and its time zone is unknown. "
+            f"{_expected(where, what)} with an offset; {shown(value)} came, and its time zone is "
+            "unknown. "
             "Add Z if it is UTC, else the offset of the place where it was said, such as +01:00."
         )
     return at
@@ -334,7 +383,8 @@ def _expected(where: str, what: str) -> str:
 
 
 def any_time(value: object, *, where: str) -> datetime | None:
-    """Read a time as exports have it: seconds or milliseconds since 1970, as a number or a text, or ISO 8601; None gives None.
+    """Read a time as exports have it: seconds or milliseconds since 1970, as a number or a text, or
+    ISO 8601; None gives None.
 
     A time without an offset is taken as UTC, in which exports are written.
     """
@@ -345,7 +395,8 @@ def any_time(value: object, *, where: str) -> datetime | None:
         return at if at.utcoffset() is not None else at.replace(tzinfo=UTC)
     except (ValueError, OverflowError, OSError):
         raise InvalidInput(
-            f"{where}: expected a time in ISO 8601, or in seconds since 1970, such as 1767548520.5; {shown(value)} came. "
+            f"{where}: expected a time in ISO 8601, or in seconds since 1970, such as "
+            f"1767548520.5; {shown(value)} came. "
             "Fix it, or make it null."
         ) from None
 

@@ -1,4 +1,6 @@
-"""The pages: each reads through the verbs of a memory, at most so much that its time does not grow with the memory."""
+"""The pages: each reads through the verbs of a memory, at most so much that its time does not grow
+with the memory.
+"""
 
 from __future__ import annotations
 

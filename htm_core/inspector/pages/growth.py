@@ -1,4 +1,6 @@
-"""Growth: what was said in which days, weeks or months, what is pending, and how long recall takes, as charts."""
+"""Growth: what was said in which days, weeks or months, what is pending, and how long recall takes,
+as charts.
+"""
 
 from __future__ import annotations
 
@@ -44,18 +46,31 @@ async def show(visit: Visit) -> Response:
     days = [f"{each.begins.astimezone():%Y-%m-%d}" for each in spans]
     times = recall_times(visit)
     return visit.page(
-        "growth.html", counted=counted, unit=unit, units=UNITS, stats=stats, times=times, width=WIDTH, height=HEIGHT,
+        "growth.html",
+        counted=counted,
+        unit=unit,
+        units=UNITS,
+        stats=stats,
+        times=times,
+        width=WIDTH,
+        height=HEIGHT,
         messages=bars(list(zip(days, (each.mentions for each in spans), strict=True))),
         memories=bars(list(zip(days, (each.nodes for each in spans), strict=True))),
         recalls=bars(by_steps(times)),
-    )  # fmt: skip
+    )
 
 
 def recall_times(visit: Visit) -> list[float]:
-    """The milliseconds that the latest recalls of this user took in the database, as far as this server has made them, sorted."""
+    """The milliseconds that the latest recalls of this user took in the database, as far as this
+    server has made them, sorted.
+    """
     identity = visit.who.identity
     events = visit.memories.events.latest(identity.tenant, identity.user)
-    return sorted(float(each.data["sql_ms"] or 0) for each in events if each.name == "recall" and "sql_ms" in each.data)
+    return sorted(
+        float(each.data["sql_ms"] or 0)
+        for each in events
+        if each.name == "recall" and "sql_ms" in each.data
+    )
 
 
 def by_steps(times: Sequence[float]) -> list[tuple[str, int]]:
@@ -63,9 +78,12 @@ def by_steps(times: Sequence[float]) -> list[tuple[str, int]]:
     if not times:
         return []
     counts = [
-        sum(low <= each < high for each in times) for low, high in zip((0, *STEPS), (*STEPS, float("inf")), strict=True)
+        sum(low <= each < high for each in times)
+        for low, high in zip((0, *STEPS), (*STEPS, float("inf")), strict=True)
     ]
-    return list(zip([*(f"under {step} ms" for step in STEPS), f"from {STEPS[-1]} ms"], counts, strict=True))
+    return list(
+        zip([*(f"under {step} ms" for step in STEPS), f"from {STEPS[-1]} ms"], counts, strict=True)
+    )
 
 
 def bars(rows: Sequence[tuple[str, int]]) -> list[Bar]:
@@ -73,6 +91,12 @@ def bars(rows: Sequence[tuple[str, int]]) -> list[Bar]:
     most = max((number for _, number in rows), default=0) or 1
     room = WIDTH / max(1, len(rows))
     return [
-        Bar(label, number, round(place * room + 0.1 * room, 1), round(0.8 * room, 1), round(HEIGHT * number / most, 1))
+        Bar(
+            label,
+            number,
+            round(place * room + 0.1 * room, 1),
+            round(0.8 * room, 1),
+            round(HEIGHT * number / most, 1),
+        )
         for place, (label, number) in enumerate(rows)
     ]

@@ -1,4 +1,6 @@
-"""Health: counts of what there is, what is pending, the breakers of the models, and what this machine has."""
+"""Health: counts of what there is, what is pending, the breakers of the models, and what this
+machine has.
+"""
 
 from __future__ import annotations
 
@@ -25,14 +27,25 @@ def _of(stats: Stats) -> list[Finding]:
     missing = stats.passages - stats.vectors
     findings = [Finding("database", "well", f"PostgreSQL {stats.server} answers")]
     if missing > 0:
-        says = f"{missing:,} of {stats.passages:,} passages have no vector yet: they are found by their words"
+        says = (
+            f"{missing:,} of {stats.passages:,} passages have no vector yet: they are found by "
+            "their words"
+        )
         findings.append(Finding("vectors", "note", says, "htm worker"))
     else:
-        findings.append(Finding("vectors", "well", f"all {stats.passages:,} passages have their vector"))
+        findings.append(
+            Finding("vectors", "well", f"all {stats.passages:,} passages have their vector")
+        )
     if stats.parked_jobs:
-        findings.append(Finding("jobs", "wrong", f"{stats.parked_jobs:,} jobs were given up", "htm jobs retry"))
+        findings.append(
+            Finding("jobs", "wrong", f"{stats.parked_jobs:,} jobs were given up", "htm jobs retry")
+        )
     elif (stats.oldest_job_seconds or 0.0) > OLD_JOB_SECONDS:
-        findings.append(Finding("jobs", "wrong", f"one waits since {stats.oldest_job_seconds:,.0f} s", "htm worker"))
+        findings.append(
+            Finding(
+                "jobs", "wrong", f"one waits since {stats.oldest_job_seconds:,.0f} s", "htm worker"
+            )
+        )
     else:
         findings.append(Finding("jobs", "well", f"{stats.pending_jobs:,} are pending"))
     for model, state in stats.breakers.items():

@@ -25,9 +25,16 @@ async def show(visit: Visit) -> Response:
             limit=ROWS + 1,
         )
     return visit.page(
-        "jobs.html", jobs=jobs[:ROWS], is_cut=len(jobs) > ROWS, most=ROWS, kind=kind, state=state, kinds=KINDS,
-        states=STATES, parked=any(each.state == "parked" for each in jobs),
-    )  # fmt: skip
+        "jobs.html",
+        jobs=jobs[:ROWS],
+        is_cut=len(jobs) > ROWS,
+        most=ROWS,
+        kind=kind,
+        state=state,
+        kinds=KINDS,
+        states=STATES,
+        parked=any(each.state == "parked" for each in jobs),
+    )
 
 
 async def retry(visit: Visit) -> Response:
@@ -35,4 +42,6 @@ async def retry(visit: Visit) -> Response:
     fields = await visit.form()
     async with visit.memory() as memory:
         again = await memory.aio.jobs.retry([fields["id"]] if "id" in fields else None)
-    return visit.go("/jobs", notice=f"{again:,} {'job is' if again == 1 else 'jobs are'} tried again.")
+    return visit.go(
+        "/jobs", notice=f"{again:,} {'job is' if again == 1 else 'jobs are'} tried again."
+    )

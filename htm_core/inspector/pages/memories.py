@@ -17,5 +17,10 @@ async def show(visit: Visit) -> Response:
         nodes = await memory.aio.list(tags=tags, limit=ROWS + 1, after=query.get("after"))
     onward = nodes[ROWS - 1].id if len(nodes) > ROWS else None
     return visit.page(
-        "memories.html", nodes=nodes[:ROWS], onward=onward, fields=query, is_first="after" not in query, tags=tags
+        "memories.html",
+        nodes=nodes[:ROWS],
+        onward=onward,
+        fields=query,
+        is_first="after" not in query,
+        tags=tags,
     )

@@ -1,4 +1,6 @@
-"""A memory's page, and what can be done with it: forget, restore, revise, each confirmed by a page of its own."""
+"""A memory's page, and what can be done with it: forget, restore, revise, each confirmed by a page
+of its own.
+"""
 
 from __future__ import annotations
 
@@ -64,7 +66,9 @@ async def _read(memory: Memory, node: Node) -> WholeMemory:
         node=node,
         mentions=mentions[:MENTIONS],
         more_mentions=max(0, len(mentions) - MENTIONS),
-        histories=[(key, each[-VERSIONS:][::-1]) for key, each in zip(node.keys, histories, strict=False)],
+        histories=[
+            (key, each[-VERSIONS:][::-1]) for key, each in zip(node.keys, histories, strict=False)
+        ],
         related=related,
         changes=changes,
         jobs=jobs,
@@ -84,7 +88,8 @@ async def forget(visit: Visit) -> Response:
         await memory.aio.run(forget_by_hand, memory, id, by=visit.hand)
     return visit.go(
         f"/memory/{id}",
-        notice="The memory is forgotten: nothing shows it any more. It can be restored until it is purged.",
+        notice="The memory is forgotten: nothing shows it any more. It can be restored until it "
+        "is purged.",
     )
 
 
@@ -109,18 +114,26 @@ async def ask_revise(visit: Visit) -> Response:
 
 
 async def revise(visit: Visit) -> Response:
-    """Show the old value and the new one side by side; when that was confirmed, write it over the version that was seen."""
+    """Show the old value and the new one side by side; when that was confirmed, write it over the
+    version that was seen.
+    """
     id, fields = id_of(visit), await visit.form()
     key, content = fields.get("key", ""), fields.get("content", "")
     version = fields.number("version", default=0, least=0, most=999_999_999)
     async with visit.memory() as memory:
         if "confirmed" not in fields:
             node = await memory.aio.get(id)
-            return visit.page("revise.html", node=node, key=key, content=content, version=version, step="confirm")
-        written = await memory.aio.run(revise_by_hand, memory, key, content, if_version=version, by=visit.hand)
+            return visit.page(
+                "revise.html", node=node, key=key, content=content, version=version, step="confirm"
+            )
+        written = await memory.aio.run(
+            revise_by_hand, memory, key, content, if_version=version, by=visit.hand
+        )
     if isinstance(written, Conflict):
         return visit.page("conflict.html", status=409, conflict=written, content=content)
-    return visit.go(f"/memory/{written.id}", notice=f"The key has a new value, its version {written.version}.")
+    return visit.go(
+        f"/memory/{written.id}", notice=f"The key has a new value, its version {written.version}."
+    )
 
 
 async def _confirm(visit: Visit, action: str) -> Response:
@@ -131,8 +144,17 @@ async def _confirm(visit: Visit, action: str) -> Response:
         return visit.page("forget.html", node=node)
     key = visit.query.get("key") or next(iter(node.keys), None)
     if key is None or key not in node.keys:
-        raise NotFound("expected a key of this memory, got none; only the value of a key is revised")
-    return visit.page("revise.html", node=node, key=key, content=node.content, version=node.version or 0, step="write")
+        raise NotFound(
+            "expected a key of this memory, got none; only the value of a key is revised"
+        )
+    return visit.page(
+        "revise.html",
+        node=node,
+        key=key,
+        content=node.content,
+        version=node.version or 0,
+        step="write",
+    )
 
 
 def id_of(visit: Visit) -> str:

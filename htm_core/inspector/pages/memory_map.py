@@ -1,4 +1,6 @@
-"""A map: the newest memories in a plane, near to those that mean something alike, in clusters, coloured by age."""
+"""A map: the newest memories in a plane, near to those that mean something alike, in clusters,
+coloured by age.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ TITLE = 140  # characters that are shown of a memory
 
 
 async def show(visit: Visit) -> Response:
-    """The map of the newest memories, or of those with some tags, from one time to another or in one cluster."""
+    """The map of the newest memories, or of those with some tags, from one time to another or in
+    one cluster.
+    """
     query, identity = visit.query, visit.who.identity
     tags, most = query.words("tags"), int(query.choice("most", SIZES))
     span = Window(start=query.time("from"), stop=query.time("to"))
@@ -39,29 +43,46 @@ async def show(visit: Visit) -> Response:
         return visit.page("map.html", counted=None, fields=query, most=most, sizes=SIZES)
     made = counted.value
     sizes = Counter(each.cluster for each in made.points)
-    chosen = query.number("cluster", default=0, most=max(1, len(sizes))) if "cluster" in query else None
+    chosen = (
+        query.number("cluster", default=0, most=max(1, len(sizes))) if "cluster" in query else None
+    )
     shown = [
         (each, 4 * at // len(made.points))
         for at, each in enumerate(made.points)
         if each.created_at in span and chosen in (None, each.cluster + 1)
     ]
     return visit.page(
-        "map.html", counted=counted, made=made, drawn=drawn(shown, visit.url("/memory/")), count_drawn=len(shown),
-        quarters=QUARTERS, fields=query, is_cut=made.nodes >= most, most=most, sizes=SIZES, chosen=chosen, width=WIDTH,
+        "map.html",
+        counted=counted,
+        made=made,
+        drawn=drawn(shown, visit.url("/memory/")),
+        count_drawn=len(shown),
+        quarters=QUARTERS,
+        fields=query,
+        is_cut=made.nodes >= most,
+        most=most,
+        sizes=SIZES,
+        chosen=chosen,
+        width=WIDTH,
         height=HEIGHT,
         clusters=[(number + 1, words, sizes[number]) for number, words in enumerate(made.clusters)],
-    )  # fmt: skip
+    )
 
 
 def drawn(points: Sequence[tuple[MapPoint, int]], page: str) -> Markup:
-    """The points as SVG, each a link with how its memory begins. Ten thousand are too many for a template."""
+    """The points as SVG, each a link with how its memory begins. Ten thousand are too many for a
+    template.
+    """
     radius = 5 if len(points) < 800 else 4
-    rest = ' tabindex="-1"' if len(points) > 60 else ""  # by keyboard there is the list of the memories
+    # by keyboard there is the list of the memories
+    rest = ' tabindex="-1"' if len(points) > 60 else ""
     before, wide, high = escape(page), WIDTH - 2 * EDGE, HEIGHT - 2 * EDGE
     return Markup(
         "\n".join(
-            f'<a href="{before}{each.id}" data-at="{each.created_at.timestamp():.0f}"{rest}><circle class="q{quarter}" '
-            f'cx="{EDGE + wide * each.x:.1f}" cy="{HEIGHT - EDGE - high * each.y:.1f}" r="{radius}">'
+            f'<a href="{before}{each.id}" '
+            f'data-at="{each.created_at.timestamp():.0f}"{rest}><circle class="q{quarter}" '
+            f'cx="{EDGE + wide * each.x:.1f}" cy="{HEIGHT - EDGE - high * each.y:.1f}" '
+            f'r="{radius}">'
             f"<title>{escape(short(each.text, TITLE))}</title></circle></a>"
             for each, quarter in points
         )

@@ -20,5 +20,11 @@ async def show(visit: Visit) -> Response:
         placed = await palace.look(room=room, drawer=drawer, limit=ROWS) if rooms else []
         decisions = await palace.decisions(limit=DECISIONS)
     return visit.page(
-        "palace.html", rooms=rooms, placed=placed, decisions=decisions, room=room, drawer=drawer, most=ROWS
+        "palace.html",
+        rooms=rooms,
+        placed=placed,
+        decisions=decisions,
+        room=room,
+        drawer=drawer,
+        most=ROWS,
     )

@@ -1,4 +1,6 @@
-"""The recall bench: what a question finds, why, and what a model would be given; one setting, or two side by side."""
+"""The recall bench: what a question finds, why, and what a model would be given; one setting, or
+two side by side.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,8 @@ SCOPES: tuple[Scope, ...] = get_args(Scope)
 LIMIT, ROOM = 8, 1_000  # as the adapters recall: passages, and tokens of the block
 MOST_ROOM = 20_000
 LEAST_PART = 0.0005  # of a score; a smaller part is not shown
-# Signals that can be switched off for one recall; the prior is off unless a process has switched it on.
+# Signals that can be switched off for one recall; the prior is off unless a process has switched it
+# on.
 SIGNALS = tuple(name for name in Signals.model_fields if name != "prior")
 LONGEST = 1_200  # characters of a hit that are shown around its passage
 
@@ -72,7 +75,9 @@ class BenchSetting:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One signal's part of a score: what it added or took away, where its bar begins and how long it is, in thousandths."""
+    """One signal's part of a score: what it added or took away, where its bar begins and how long
+    it is, in thousandths.
+    """
 
     name: str
     value: float
@@ -101,7 +106,9 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class BenchResult:
-    """The result of one setting: its hits, what its filters left out, and what a model would be given of it."""
+    """The result of one setting: its hits, what its filters left out, and what a model would be
+    given of it.
+    """
 
     recall: Recall
     hits: tuple[ExplainedHit, ...]
@@ -131,39 +138,77 @@ async def show(visit: Visit) -> Response:
             error, status = problem.detail, problem.status
     scopes = SCOPES if visit.who.identity.may("admin") else SCOPES[:-1]
     return visit.page(
-        "recall.html", status=status, question=question, results=results, error=error, prefixes=prefixes, fields=query,
-        modes=MODES, scopes=scopes, signals=SIGNALS, defaults={"limit": LIMIT, "room": ROOM},
-    )  # fmt: skip
+        "recall.html",
+        status=status,
+        question=question,
+        results=results,
+        error=error,
+        prefixes=prefixes,
+        fields=query,
+        modes=MODES,
+        scopes=scopes,
+        signals=SIGNALS,
+        defaults={"limit": LIMIT, "room": ROOM},
+    )
 
 
 async def _asked(memory: Memory, question: str, setting: BenchSetting) -> BenchResult:
     signals = dict.fromkeys(setting.off, 0.0)
     result = await memory.aio.recall(
-        question, limit=setting.limit, mode=setting.mode, scope=setting.scope, timeframe=setting.timeframe,
-        tags=setting.tags, robot=setting.robot, session=setting.session, min_score=setting.min_score,
-        as_of=setting.as_of, hold=False, explain=True, signals=signals,
-    )  # fmt: skip
+        question,
+        limit=setting.limit,
+        mode=setting.mode,
+        scope=setting.scope,
+        timeframe=setting.timeframe,
+        tags=setting.tags,
+        robot=setting.robot,
+        session=setting.session,
+        min_score=setting.min_score,
+        as_of=setting.as_of,
+        hold=False,
+        explain=True,
+        signals=signals,
+    )
     left_out: tuple[LeftOut, ...] = ()
     if setting.filters:
         scope = None if setting.scope == "session" else setting.scope
         open_to_all = await memory.aio.recall(
-            question, limit=setting.limit, mode=setting.mode, scope=scope, hold=False, signals=signals
+            question,
+            limit=setting.limit,
+            mode=setting.mode,
+            scope=scope,
+            hold=False,
+            signals=signals,
         )
         there = {hit.node.id for hit in result}
         left_out = tuple(
-            LeftOut(hit, _why_left_out(hit, setting, result)) for hit in open_to_all if hit.node.id not in there
+            LeftOut(hit, _why_left_out(hit, setting, result))
+            for hit in open_to_all
+            if hit.node.id not in there
         )
     count = token_counter(memory)
     block = hits_block(memory, result, question=question, limit=setting.limit, room=setting.room)
     return BenchResult(
-        result, tuple(map(_explained, result)), left_out, setting.off, block, count(block) if block else 0, setting.room
+        result,
+        tuple(map(_explained, result)),
+        left_out,
+        setting.off,
+        block,
+        count(block) if block else 0,
+        setting.room,
     )
 
 
 def _why_left_out(hit: Hit, setting: BenchSetting, result: Recall) -> str:
-    """The conditions that none of a hit's mentions satisfies, in words; those that it shows are the latest twenty."""
+    """The conditions that none of a hit's mentions satisfies, in words; those that it shows are the
+    latest twenty.
+    """
     mentions = hit.mentions
-    windows = result.timeframe.windows if result.timeframe is not None and not result.timeframe.outside else ()
+    windows = (
+        result.timeframe.windows
+        if result.timeframe is not None and not result.timeframe.outside
+        else ()
+    )
     failed = []
     if setting.session is not None and all(each.session != setting.session for each in mentions):
         failed.append("not said in this session")
@@ -182,7 +227,10 @@ def _why_left_out(hit: Hit, setting: BenchSetting, result: Recall) -> str:
         failed.append(f"without the tag {', '.join(missing)}")
     if not failed and hit.score < setting.min_score:
         failed.append(f"its score is {hit.score:.3f}")
-    return "; ".join(failed) or "no single mention satisfies all conditions, or others found with them are better"
+    return (
+        "; ".join(failed)
+        or "no single mention satisfies all conditions, or others found with them are better"
+    )
 
 
 def _explained(hit: Hit) -> ExplainedHit:
@@ -202,12 +250,16 @@ def _cut(text: str, longest: int) -> str:
 
 
 def parts_of(hit: Hit) -> tuple[Part, ...]:
-    """The parts of a score that can be seen, each beginning where the one before it ends; what takes away goes back."""
+    """The parts of a score that can be seen, each beginning where the one before it ends; what
+    takes away goes back.
+    """
     parts, start = [], 0.0
     for name, value in hit.signals.items():
         if abs(value) < LEAST_PART:
             continue
         low = start if value > 0 else start + value
-        parts.append(Part(name, value, max(0, round(1_000 * low)), max(2, round(1_000 * abs(value)))))
+        parts.append(
+            Part(name, value, max(0, round(1_000 * low)), max(2, round(1_000 * abs(value))))
+        )
         start += value
     return tuple(parts)

@@ -1,4 +1,6 @@
-"""Sessions, and what was said and what working memory did in one of them or in all, page by page."""
+"""Sessions, and what was said and what working memory did in one of them or in all,
+page by page.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ async def show(visit: Visit) -> Response:
     async with visit.memory() as memory:
         mentions = await memory.aio.timeline(limit=LATEST, before=query.get("before"))
     onward = mentions[0].id if len(mentions) == LATEST else None
-    return visit.page("sessions.html", rows=sessions_in(mentions), onward=onward, looked_at=len(mentions))
+    return visit.page(
+        "sessions.html", rows=sessions_in(mentions), onward=onward, looked_at=len(mentions)
+    )
 
 
 def sessions_in(mentions: Sequence[Mention]) -> list[SessionRow]:
@@ -45,17 +49,25 @@ def sessions_in(mentions: Sequence[Mention]) -> list[SessionRow]:
 
 
 async def timeline(visit: Visit) -> Response:
-    """Show what was said, oldest first: the latest page, or the one before or after a message. With what each turn did."""
+    """Show what was said, oldest first: the latest page, or the one before or after a message. With
+    what each turn did.
+    """
     query = visit.query
     before, after = query.get("before"), None if "before" in query else query.get("after")
     is_all = "forgotten" in query
     async with visit.memory() as memory:
         read = partial(
-            memory.aio.timeline, session=query.get("session"), robot=query.get("robot"), timeframe=query.get("timeframe"),
-            before=before, after=after, limit=ROWS + 1,
-        )  # fmt: skip
+            memory.aio.timeline,
+            session=query.get("session"),
+            robot=query.get("robot"),
+            timeframe=query.get("timeframe"),
+            before=before,
+            after=after,
+            limit=ROWS + 1,
+        )
         mentions = await read(forgotten=is_all)
-        shown = {each.id for each in await read()} if is_all else None  # what only the first shows was forgotten
+        # what only the first shows was forgotten
+        shown = {each.id for each in await read()} if is_all else None
         more = len(mentions) > ROWS
         mentions = mentions[:ROWS] if after else mentions[-ROWS:]
         is_first = not (more or after)
@@ -64,14 +76,23 @@ async def timeline(visit: Visit) -> Response:
         begins = {session: 0} if session and is_first else {}
         changes = await asyncio.to_thread(lambda: changes_of(memory, mentions, begins=begins))
     return visit.page(
-        "timeline.html", said=mentions, shown=shown, fields=query, session=session, changes=_chosen(changes, query.get("robot")),
-        before_all=_chosen(changes, query.get("robot")).get((session, 0), []) if session and is_first else [],
+        "timeline.html",
+        said=mentions,
+        shown=shown,
+        fields=query,
+        session=session,
+        changes=_chosen(changes, query.get("robot")),
+        before_all=_chosen(changes, query.get("robot")).get((session, 0), [])
+        if session and is_first
+        else [],
         earlier=mentions[0].id if mentions and (more or after) else None,
         later=mentions[-1].id if mentions and (before or (after and more)) else None,
-    )  # fmt: skip
+    )
 
 
-def _chosen(changes: Mapping[Turn, Sequence[NotedChange]], robot: str | None) -> dict[Turn, list[NotedChange]]:
+def _chosen(
+    changes: Mapping[Turn, Sequence[NotedChange]], robot: str | None
+) -> dict[Turn, list[NotedChange]]:
     """The changes of one robot's working memory, and of groups, or of all."""
     return {
         turn: [each for each in found if robot is None or each.shared or each.holder == robot]

@@ -21,9 +21,18 @@ async def show(visit: Visit) -> Response:
 
     async def count(memory: Memory) -> tuple[TagTree, Sequence[TagRelated]]:
         """The tree, and what occurs together with the tag."""
-        return await memory.aio.tags.tree(tag), await memory.aio.tags.related(tag, limit=RELATED) if tag else []
+        return await memory.aio.tags.tree(tag), await memory.aio.tags.related(
+            tag, limit=RELATED
+        ) if tag else []
 
     counted = await visit.counted("tags", count, tag)
     tree, related = counted.value if counted else ((), ())
     rows = list(islice(tree, ROWS + 1))
-    return visit.page("tags.html", tag=tag, counted=counted, rows=rows[:ROWS], is_cut=len(rows) > ROWS, related=related)
+    return visit.page(
+        "tags.html",
+        tag=tag,
+        counted=counted,
+        rows=rows[:ROWS],
+        is_cut=len(rows) > ROWS,
+        related=related,
+    )

@@ -1,4 +1,6 @@
-"""Filing a memory in the palace: a form, a page that asks once more, and the palace's own checks with their row of the audit."""
+"""Filing a memory in the palace: a form, a page that asks once more, and the palace's own checks
+with their row of the audit.
+"""
 
 from __future__ import annotations
 
@@ -26,19 +28,34 @@ async def file(visit: Visit) -> Response:
     async with visit.memory() as memory:
         node = await memory.aio.get(id)
         palace = Palace(memory)
-        room, drawer = palace.checked_room(fields.get("room", "").strip(), fields.get("drawer", "").strip())
+        room, drawer = palace.checked_room(
+            fields.get("room", "").strip(), fields.get("drawer", "").strip()
+        )
         reason = check_reason(fields.get("reason", ""))
         if "confirmed" not in fields:
             check_summary(node.content)
-            return visit.page("to_palace.html", node=node, room=room, drawer=drawer, reason=reason, step="confirm")
+            return visit.page(
+                "to_palace.html", node=node, room=room, drawer=drawer, reason=reason, step="confirm"
+            )
         mention = shown_mention(await memory.aio.run(mentions_of, memory, node))
-        source = mention.source if mention else None  # a page's words stay a page's, whoever files them
-        done = await palace.aio.submit(node.content, room=room, drawer=drawer, reason=reason, source=source)
+        # a page's words stay a page's, whoever files them
+        source = mention.source if mention else None
+        done = await palace.aio.submit(
+            node.content, room=room, drawer=drawer, reason=reason, source=source
+        )
     if isinstance(done, Duplicate):
         return visit.go(
-            "/palace", room=room, drawer=drawer, notice="The drawer says this already, so nothing was filed."
+            "/palace",
+            room=room,
+            drawer=drawer,
+            notice="The drawer says this already, so nothing was filed.",
         )
     notice = "The memory is filed."
     if isinstance(done, PromotionConflict):
-        notice += f" Texts of the palace that it contradicts: {len(done.contradicts)}. All are kept, and related."
-    return visit.go("/palace", room=room, drawer=drawer, notice=" ".join(filter(None, (notice, done.degraded))))
+        notice += (
+            f" Texts of the palace that it contradicts: {len(done.contradicts)}. All are "
+            "kept, and related."
+        )
+    return visit.go(
+        "/palace", room=room, drawer=drawer, notice=" ".join(filter(None, (notice, done.degraded)))
+    )

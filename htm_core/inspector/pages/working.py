@@ -1,4 +1,6 @@
-"""Working memory: what a robot has in mind, what would leave first, and the text that a model is given of it."""
+"""Working memory: what a robot has in mind, what would leave first, and the text that a model is
+given of it.
+"""
 
 from __future__ import annotations
 
@@ -34,10 +36,23 @@ async def show(visit: Visit) -> Response:
         held = await asyncio.to_thread(lambda: memory.working)
         rows = kept(held)
     return visit.page(
-        "working.html", rows=rows[:ROWS], hidden=max(0, len(rows) - ROWS), robot=robot, robots=robots, session=session,
-        budget=held.budget, tokens=held.tokens, policy=held.policy, context=context, asked=budget, orders=ORDERS, order=order,
-        sessions=list(dict.fromkeys(each.session for each in reversed(active) if each.session))[:20],
-    )  # fmt: skip
+        "working.html",
+        rows=rows[:ROWS],
+        hidden=max(0, len(rows) - ROWS),
+        robot=robot,
+        robots=robots,
+        session=session,
+        budget=held.budget,
+        tokens=held.tokens,
+        policy=held.policy,
+        context=context,
+        asked=budget,
+        orders=ORDERS,
+        order=order,
+        sessions=list(dict.fromkeys(each.session for each in reversed(active) if each.session))[
+            :20
+        ],
+    )
 
 
 def _robots(visit: Visit, active: Sequence[Mention]) -> list[str]:
@@ -51,4 +66,6 @@ def kept(working: WorkingMemory) -> list[tuple[float, Item]]:
     """The items with their keep-scores, the lowest first: that one leaves first."""
     now = time.time()
     order = ranking(working.policy)
-    return sorted(((order.key(item, now)[0], item) for item in working.items), key=lambda pair: pair[0])
+    return sorted(
+        ((order.key(item, now)[0], item) for item in working.items), key=lambda pair: pair[0]
+    )

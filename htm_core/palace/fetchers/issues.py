@@ -1,4 +1,6 @@
-"""An issue as a text: what it is, its state, its words, and the newest of its comments that there is room for."""
+"""An issue as a text: what it is, its state, its words, and the newest of its comments that there
+is room for.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ class Comment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Issue:
-    """An issue as the trackers have it in common. Times are days, as texts; what is not known is empty."""
+    """An issue as the trackers have it in common. Times are days, as texts; what is not known is
+    empty.
+    """
 
     number: int
     title: str
@@ -47,20 +51,29 @@ class Issue:
         return f"{self.kind} #{self.number}: {self.title}{labels}"
 
     def text(self, newest: Iterable[Comment], *, room: int = MAX_ARTIFACT_LENGTH) -> str:
-        """The issue in at most `room` characters, with as many of its newest comments as fit; no others are read."""
+        """The issue in at most `room` characters, with as many of its newest comments as fit; no
+        others are read.
+        """
         head = "\n".join(filter(None, [
             f"{self.kind} #{self.number}: {self.title}",
             f"State: {self.state}" + (f" since {self.closed}" if self.closed else ""),
             f"Labels: {', '.join(self.labels[:MAX_LABELS])}" if self.labels else "",
             f"Assigned to: {', '.join(self.assignees[:MAX_LABELS])}" if self.assignees else "",
             f"Milestone: {self.milestone}" if self.milestone else "",
-            f"Opened by {self.by or 'somebody'} on {self.opened}, last changed on {self.updated}, {self.comments} comments",
+            f"Opened by {self.by or 'somebody'} on {self.opened}, last changed on {self.updated}, "
+            f"{self.comments} comments",
         ]))  # fmt: skip
         for_body = room - len(head) - 2
         body = _cut(self.body, int(for_body * SHARE_OF_BODY) if self.comments else for_body)
-        parts, left, shown = [head, *([body] if body else [])], for_body - len(body) - 100, list[str]()
+        parts, left, shown = (
+            [head, *([body] if body else [])],
+            for_body - len(body) - 100,
+            list[str](),
+        )
         for comment in newest:
-            entry = f"Comment by {comment.by or 'somebody'} on {comment.at}:\n{comment.text.strip()}"
+            entry = (
+                f"Comment by {comment.by or 'somebody'} on {comment.at}:\n{comment.text.strip()}"
+            )
             if len(entry) + 2 > left:
                 if not shown:
                     shown.append(_cut(entry, left))
@@ -115,7 +128,9 @@ def texts_of(data: Mapping[str, Any], name: str, inner: str) -> list[str]:
 def mapping(data: Any, *, what: str) -> Mapping[str, Any]:
     """An object of an answer; raises `FetchFailed` for anything else."""
     if not isinstance(data, Mapping):
-        raise FetchFailed(f"expected {what} as an object, got {type(data).__name__}; is it the API's address?")
+        raise FetchFailed(
+            f"expected {what} as an object, got {type(data).__name__}; is it the API's address?"
+        )
     return data
 
 

@@ -1,6 +1,7 @@
 """Issues and wiki pages of one repository of Gitea, GitHub or GitLab, by their HTTP APIs.
 
-The uri of an artifact is the address at which people read it, such as "https://git.example.org/team/api/issues/42".
+The uri of an artifact is the address at which people read it, such as
+"https://git.example.org/team/api/issues/42".
 """
 
 from __future__ import annotations
@@ -36,13 +37,30 @@ class _Tracker(ABC):
     groups = False  # whether a repository may lie in groups of groups
 
     def __init__(
-        self, repository: str, *, url: str, api: str, token: str | SecretStr | None, scheme: str, accept: str,
-        issues: bool, wiki: bool, state: IssueState, timeout: float, max_bytes: int,
-    ) -> None:  # fmt: skip
+        self,
+        repository: str,
+        *,
+        url: str,
+        api: str,
+        token: str | SecretStr | None,
+        scheme: str,
+        accept: str,
+        issues: bool,
+        wiki: bool,
+        state: IssueState,
+        timeout: float,
+        max_bytes: int,
+    ) -> None:
         names = repository.strip("/").split("/") if isinstance(repository, str) else []
         fits = len(names) >= 2 if self.groups else len(names) == 2
-        if not fits or len(repository) > MAX_NAME or not all(_NAME.fullmatch(n) and n.strip(".") for n in names):
-            raise InvalidInput(f"expected repository to be such as 'owner/name', got {repository!r:.200}")
+        if (
+            not fits
+            or len(repository) > MAX_NAME
+            or not all(_NAME.fullmatch(n) and n.strip(".") for n in names)
+        ):
+            raise InvalidInput(
+                f"expected repository to be such as 'owner/name', got {repository!r:.200}"
+            )
         if state not in ("all", "open"):
             raise InvalidInput(f"expected state to be 'all' or 'open', got {state!r:.80}")
         if not (issues or wiki):
@@ -50,7 +68,9 @@ class _Tracker(ABC):
         self.repository = "/".join(names)
         self.url = checked_url(url)
         self.issues, self.wiki, self.state = issues, wiki, state
-        self._api = JsonApi(api, token=token, scheme=scheme, accept=accept, timeout=timeout, max_bytes=max_bytes)
+        self._api = JsonApi(
+            api, token=token, scheme=scheme, accept=accept, timeout=timeout, max_bytes=max_bytes
+        )
         self._root = f"{self.url}/{self.repository}/"
 
     def __repr__(self) -> str:
@@ -67,21 +87,25 @@ class _Tracker(ABC):
         return self._parsed(uri) is not None
 
     def __call__(self, uri: str) -> str | None:
-        """The issue or the page as a text; None when there is no such thing, or the token may not know of it.
+        """The issue or the page as a text; None when there is no such thing, or the token may not
+        know of it.
 
-        Raises `InvalidInput` for a uri of another host or repository, and `FetchFailed` when the server does not answer as
-        expected.
+        Raises `InvalidInput` for a uri of another host or repository, and `FetchFailed` when the
+        server does not answer as expected.
         """
         parsed = self._parsed(uri)
         if parsed is None:
             raise InvalidInput(
-                f"expected the address of an issue or a wiki page of {self._root!r:.300}, got {uri!r:.300}; nothing else is asked"
+                f"expected the address of an issue or a wiki page of {self._root!r:.300}, got "
+                f"{uri!r:.300}; nothing else is asked"
             )
         kind, name = parsed
         return self._issue(name) if kind == "issue" else self._page(name)
 
     def listing(self, limit: int) -> Iterator[Listed]:
-        """The issues, the newest first, and then the wiki pages: no more than `limit`. Raises `FetchFailed`."""
+        """The issues, the newest first, and then the wiki pages: no more than `limit`. Raises
+        `FetchFailed`.
+        """
         return islice(self._everything(), max(0, limit))
 
     def _everything(self) -> Iterator[Listed]:
@@ -106,7 +130,9 @@ class _Tracker(ABC):
         if self.issues and below.startswith(self.issues_at) and _NUMBER.fullmatch(number):
             return "issue", number
         name = unquote(below.removeprefix(self.wiki_at))
-        is_name = 0 < len(name) <= MAX_NAME and not any(part in ("", ".", "..") for part in name.split("/"))
+        is_name = 0 < len(name) <= MAX_NAME and not any(
+            part in ("", ".", "..") for part in name.split("/")
+        )
         return ("page", name) if self.wiki and below.startswith(self.wiki_at) and is_name else None
 
     @abstractmethod
@@ -154,16 +180,18 @@ class _LikeGitHub(_Tracker):
 class GiteaFetcher(_LikeGitHub):
     """Issues and wiki pages of a repository of Gitea, or of Forgejo, which has the same API.
 
-        palace.register(GiteaFetcher("team/api", url="https://git.example.org", token=os.environ["GITEA_TOKEN"]))
+        palace.register(GiteaFetcher("team/api", url="https://git.example.org",
+        token=os.environ["GITEA_TOKEN"]))
 
-    The uris are "https://git.example.org/team/api/issues/42" and "https://git.example.org/team/api/wiki/Home". It needs httpx:
+    The uris are "https://git.example.org/team/api/issues/42" and
+    "https://git.example.org/team/api/wiki/Home". It needs httpx:
     `pip install "htm-memory[client]"`.
 
     Args:
         repository: "owner/name".
         url: Where people read it; the API is below `/api/v1`.
-        token: One that may read the repository's issues and code; None for a public repository. Nothing shows it.
-        issues: Whether issues are fetched and listed.
+        token: One that may read the repository's issues and code; None for a public repository.
+        Nothing shows it. issues: Whether issues are fetched and listed.
         wiki: Whether wiki pages are.
         state: Which issues are listed: "all" or "open". Each one can be fetched.
         timeout: Seconds for one request, where the palace does not wait for less.
@@ -175,16 +203,35 @@ class GiteaFetcher(_LikeGitHub):
     only_issues: Mapping[str, str] = {"type": "issues"}
 
     def __init__(
-        self, repository: str, *, url: str, token: str | SecretStr | None = None, issues: bool = True, wiki: bool = True,
-        state: IssueState = "all", timeout: float = TIMEOUT, max_bytes: int = MAX_BYTES,
-    ) -> None:  # fmt: skip
+        self,
+        repository: str,
+        *,
+        url: str,
+        token: str | SecretStr | None = None,
+        issues: bool = True,
+        wiki: bool = True,
+        state: IssueState = "all",
+        timeout: float = TIMEOUT,
+        max_bytes: int = MAX_BYTES,
+    ) -> None:
         super().__init__(
-            repository, url=url, api=f"{checked_url(url)}/api/v1", token=token, scheme="token", accept="application/json",
-            issues=issues, wiki=wiki, state=state, timeout=timeout, max_bytes=max_bytes,
-        )  # fmt: skip
+            repository,
+            url=url,
+            api=f"{checked_url(url)}/api/v1",
+            token=token,
+            scheme="token",
+            accept="application/json",
+            issues=issues,
+            wiki=wiki,
+            state=state,
+            timeout=timeout,
+            max_bytes=max_bytes,
+        )
 
     def _newest_comments(self, number: str, count: int) -> Iterator[Comment]:
-        """All are read, since Gitea lists the oldest first and knows no pages of comments; other trackers do."""
+        """All are read, since Gitea lists the oldest first and knows no pages of comments; other
+        trackers do.
+        """
         comments = list[Any]()
         for page in self._api.pages(f"{self._path}/issues/{number}/comments"):
             comments += page
@@ -198,9 +245,13 @@ class GiteaFetcher(_LikeGitHub):
             return None
         page = mapping(answer.data, what="a wiki page")
         try:
-            content = base64.b64decode(text_of(page, "content_base64"), validate=False).decode("utf-8", "replace")
+            content = base64.b64decode(text_of(page, "content_base64"), validate=False).decode(
+                "utf-8", "replace"
+            )
         except (binascii.Error, ValueError):
-            raise FetchFailed(f"expected the wiki page {name!r:.200} in base64, got something else") from None
+            raise FetchFailed(
+                f"expected the wiki page {name!r:.200} in base64, got something else"
+            ) from None
         return f"Wiki page: {line_of(page, 'title') or name}\n\n{content.strip()}"
 
     def _pages(self) -> Iterator[tuple[str, str]]:
@@ -215,38 +266,57 @@ class GitHubFetcher(_LikeGitHub):
 
         palace.register(GitHubFetcher("owner/name", token=os.environ["GITHUB_TOKEN"]))
 
-    The uris are "https://github.com/owner/name/issues/42". A wiki of GitHub is a git repository, and no API has its pages: clone
-    "https://github.com/owner/name.wiki.git" and give the folder to a `FolderFetcher`. It needs httpx:
-    `pip install "htm-memory[client]"`.
+    The uris are "https://github.com/owner/name/issues/42". A wiki of GitHub is a git repository,
+    and no API has its pages: clone "https://github.com/owner/name.wiki.git" and give the folder to
+    a `FolderFetcher`. It needs httpx: `pip install "htm-memory[client]"`.
 
     Args:
         repository: "owner/name".
-        url: Where people read it. The API of github.com is api.github.com; that of another server is below `/api/v3`.
-        token: One that may read issues; None for a public repository, where GitHub allows 60 requests an hour. Nothing shows it.
-        state: Which issues are listed: "all" or "open". Each one can be fetched. Pull requests are not listed.
-        timeout: Seconds for one request, where the palace does not wait for less.
-        max_bytes: Of one answer. A larger one is a failure, not a part of a text.
+        url: Where people read it. The API of github.com is api.github.com; that of another server
+        is below `/api/v3`. token: One that may read issues; None for a public repository, where
+        GitHub allows 60 requests an hour. Nothing shows it. state: Which issues are listed: "all"
+        or "open". Each one can be fetched. Pull requests are not listed. timeout: Seconds for one
+        request, where the palace does not wait for less. max_bytes: Of one answer. A larger one is
+        a failure, not a part of a text.
     """
 
     product = "github"
     per_page: Mapping[str, int] = {"per_page": 100}
 
     def __init__(
-        self, repository: str, *, url: str = "https://github.com", token: str | SecretStr | None = None,
-        state: IssueState = "all", timeout: float = TIMEOUT, max_bytes: int = MAX_BYTES,
-    ) -> None:  # fmt: skip
+        self,
+        repository: str,
+        *,
+        url: str = "https://github.com",
+        token: str | SecretStr | None = None,
+        state: IssueState = "all",
+        timeout: float = TIMEOUT,
+        max_bytes: int = MAX_BYTES,
+    ) -> None:
         at = checked_url(url)
         super().__init__(
-            repository, url=at, api="https://api.github.com" if at == "https://github.com" else f"{at}/api/v3", token=token,
-            scheme="Bearer", accept="application/vnd.github+json", issues=True, wiki=False, state=state, timeout=timeout,
+            repository,
+            url=at,
+            api="https://api.github.com" if at == "https://github.com" else f"{at}/api/v3",
+            token=token,
+            scheme="Bearer",
+            accept="application/vnd.github+json",
+            issues=True,
+            wiki=False,
+            state=state,
+            timeout=timeout,
             max_bytes=max_bytes,
-        )  # fmt: skip
+        )
 
     def _newest_comments(self, number: str, count: int) -> Iterator[Comment]:
-        """From the last page on, since GitHub lists the oldest first and whoever reads this stops when there is no more room."""
+        """From the last page on, since GitHub lists the oldest first and whoever reads this stops
+        when there is no more room.
+        """
         size = self.per_page["per_page"]
         for page in range((count + size - 1) // size, 0, -1):
-            answer = self._api.get(f"{self._path}/issues/{number}/comments", {"per_page": size, "page": page})
+            answer = self._api.get(
+                f"{self._path}/issues/{number}/comments", {"per_page": size, "page": page}
+            )
             yield from (_comment(each) for each in reversed(_list(answer)))
 
 
@@ -255,14 +325,15 @@ class GitLabFetcher(_Tracker):
 
         palace.register(GitLabFetcher("group/project", token=os.environ["GITLAB_TOKEN"]))
 
-    The uris are "https://gitlab.com/group/project/-/issues/42" and "https://gitlab.com/group/project/-/wikis/home". It needs httpx:
+    The uris are "https://gitlab.com/group/project/-/issues/42" and
+    "https://gitlab.com/group/project/-/wikis/home". It needs httpx:
     `pip install "htm-memory[client]"`.
 
     Args:
         project: "group/project", with all groups that it lies in.
         url: Where people read it; the API is below `/api/v4`.
-        token: An access token with the scope `read_api`; None for a public project. Nothing shows it.
-        issues: Whether issues are fetched and listed.
+        token: An access token with the scope `read_api`; None for a public project. Nothing shows
+        it. issues: Whether issues are fetched and listed.
         wiki: Whether wiki pages are.
         state: Which issues are listed: "all" or "open". Each one can be fetched.
         timeout: Seconds for one request, where the palace does not wait for less.
@@ -275,13 +346,30 @@ class GitLabFetcher(_Tracker):
     groups = True
 
     def __init__(
-        self, project: str, *, url: str = "https://gitlab.com", token: str | SecretStr | None = None, issues: bool = True,
-        wiki: bool = True, state: IssueState = "all", timeout: float = TIMEOUT, max_bytes: int = MAX_BYTES,
-    ) -> None:  # fmt: skip
+        self,
+        project: str,
+        *,
+        url: str = "https://gitlab.com",
+        token: str | SecretStr | None = None,
+        issues: bool = True,
+        wiki: bool = True,
+        state: IssueState = "all",
+        timeout: float = TIMEOUT,
+        max_bytes: int = MAX_BYTES,
+    ) -> None:
         super().__init__(
-            project, url=url, api=f"{checked_url(url)}/api/v4", token=token, scheme="Bearer", accept="application/json",
-            issues=issues, wiki=wiki, state=state, timeout=timeout, max_bytes=max_bytes,
-        )  # fmt: skip
+            project,
+            url=url,
+            api=f"{checked_url(url)}/api/v4",
+            token=token,
+            scheme="Bearer",
+            accept="application/json",
+            issues=issues,
+            wiki=wiki,
+            state=state,
+            timeout=timeout,
+            max_bytes=max_bytes,
+        )
 
     @property
     def _path(self) -> str:
@@ -295,7 +383,11 @@ class GitLabFetcher(_Tracker):
         return issue.text(self._newest_comments(number) if issue.comments else ())
 
     def _newest_comments(self, number: str) -> Iterator[Comment]:
-        newest_first: dict[str, str | int] = {"sort": "desc", "order_by": "created_at", "per_page": 100}
+        newest_first: dict[str, str | int] = {
+            "sort": "desc",
+            "order_by": "created_at",
+            "per_page": 100,
+        }
         for page in self._api.pages(f"{self._path}/issues/{number}/notes", newest_first):
             for item in page:
                 note = mapping(item, what="a comment")
@@ -303,7 +395,12 @@ class GitLabFetcher(_Tracker):
                     yield _comment(note)
 
     def _issues(self) -> Iterator[Issue]:
-        wanted: dict[str, str | int] = {"scope": "all", "order_by": "created_at", "sort": "desc", "per_page": 100}
+        wanted: dict[str, str | int] = {
+            "scope": "all",
+            "order_by": "created_at",
+            "sort": "desc",
+            "per_page": 100,
+        }
         if self.state == "open":
             wanted["state"] = "opened"
         for page in self._api.pages(f"{self._path}/issues", wanted):
@@ -325,23 +422,38 @@ class GitLabFetcher(_Tracker):
 
 def _like_github(data: Mapping[str, Any]) -> Issue:
     return Issue(
-        number=number_of(data, "number"), title=line_of(data, "title"), state=line_of(data, "state"),
-        labels=texts_of(data, "labels", "name"), assignees=texts_of(data, "assignees", "login"),
-        milestone=line_of(data, "milestone", "title"), by=line_of(data, "user", "login"), opened=day_of(data, "created_at"),
-        updated=day_of(data, "updated_at"), closed=day_of(data, "closed_at"), body=text_of(data, "body"),
-        comments=number_of(data, "comments"), kind="Pull request" if data.get("pull_request") else "Issue",
-    )  # fmt: skip
+        number=number_of(data, "number"),
+        title=line_of(data, "title"),
+        state=line_of(data, "state"),
+        labels=texts_of(data, "labels", "name"),
+        assignees=texts_of(data, "assignees", "login"),
+        milestone=line_of(data, "milestone", "title"),
+        by=line_of(data, "user", "login"),
+        opened=day_of(data, "created_at"),
+        updated=day_of(data, "updated_at"),
+        closed=day_of(data, "closed_at"),
+        body=text_of(data, "body"),
+        comments=number_of(data, "comments"),
+        kind="Pull request" if data.get("pull_request") else "Issue",
+    )
 
 
 def _gitlab_issue(data: Mapping[str, Any]) -> Issue:
     state = line_of(data, "state")
     return Issue(
-        number=number_of(data, "iid"), title=line_of(data, "title"), state="open" if state == "opened" else state,
-        labels=texts_of(data, "labels", "name"), assignees=texts_of(data, "assignees", "username"),
-        milestone=line_of(data, "milestone", "title"), by=line_of(data, "author", "username"),
-        opened=day_of(data, "created_at"), updated=day_of(data, "updated_at"), closed=day_of(data, "closed_at"),
-        body=text_of(data, "description"), comments=number_of(data, "user_notes_count"),
-    )  # fmt: skip
+        number=number_of(data, "iid"),
+        title=line_of(data, "title"),
+        state="open" if state == "opened" else state,
+        labels=texts_of(data, "labels", "name"),
+        assignees=texts_of(data, "assignees", "username"),
+        milestone=line_of(data, "milestone", "title"),
+        by=line_of(data, "author", "username"),
+        opened=day_of(data, "created_at"),
+        updated=day_of(data, "updated_at"),
+        closed=day_of(data, "closed_at"),
+        body=text_of(data, "description"),
+        comments=number_of(data, "user_notes_count"),
+    )
 
 
 def _comment(data: Any) -> Comment:
@@ -354,5 +466,7 @@ def _comment(data: Any) -> Comment:
 def _list(answer: JsonAnswer | None) -> list[Any]:
     comments = [] if answer is None else answer.data
     if not isinstance(comments, list):
-        raise FetchFailed(f"expected a list of comments, got {type(comments).__name__}; is it the API's address?")
+        raise FetchFailed(
+            f"expected a list of comments, got {type(comments).__name__}; is it the API's address?"
+        )
     return comments

@@ -1,9 +1,12 @@
-"""Contradictions between two texts, by what their sentences say: denials, numbers, dates, changed values of one subject.
+"""Contradictions between two texts, by what their sentences say: denials, numbers, dates, changed
+values of one subject.
 
-Two sentences contradict each other when they speak of the same thing and one denies it, or gives another number, another date or
-another value of the same attribute. What a sentence speaks of are its words without those of the value, without everyday words
-and without the verbs that only join the two ("takes four minutes", "needs about twenty minutes"). A sentence about another
-thing ("the payment provider times out") has words of its own where the first has others ("the API gateway times out").
+Two sentences contradict each other when they speak of the same thing and one denies it, or gives
+another number, another date or another value of the same attribute. What a sentence speaks of are
+its words without those of the value, without everyday words and without the verbs that only join
+the two ("takes four minutes", "needs about twenty minutes"). A sentence about another thing ("the
+payment provider times out") has words of its own where the first has others ("the API gateway times
+out").
 """
 
 from __future__ import annotations
@@ -17,14 +20,18 @@ from .sentences import READ_AGAIN, SPANS, TOKEN, Said, alike, normalized, read, 
 MIN_COMMON_WORDS = 0.6  # from this share of common words on, a denial is of the same thing
 
 _OPPOSITES = (
-    ("enabled", "disabled"), ("open", "closed"), ("likes", "dislikes"), ("loves", "hates"), ("true", "false"),
-    ("accepted", "rejected"), ("approved", "rejected"), ("passed", "failed"), ("always", "never"), ("alive", "dead"),
-    ("started", "stopped"), ("healthy", "unhealthy"), ("safe", "unsafe"), ("up", "down"), ("allowed", "forbidden"),
-    ("success", "failure"), ("succeeded", "failed"), ("increased", "decreased"), ("left", "right"), ("online", "offline"),
-    ("left-handed", "right-handed"), ("home", "office"), ("public", "private"), ("required", "optional"), ("hot", "cold"),
-    ("married", "single"), ("full", "empty"), ("any", "only"), ("all", "only"), ("everyone", "only"), ("everybody", "only"),
+    ("enabled", "disabled"), ("open", "closed"), ("likes", "dislikes"), ("loves", "hates"),
+    ("true", "false"), ("accepted", "rejected"), ("approved", "rejected"), ("passed", "failed"),
+    ("always", "never"), ("alive", "dead"), ("started", "stopped"), ("healthy", "unhealthy"),
+    ("safe", "unsafe"), ("up", "down"), ("allowed", "forbidden"), ("success", "failure"),
+    ("succeeded", "failed"), ("increased", "decreased"), ("left", "right"), ("online", "offline"),
+    ("left-handed", "right-handed"), ("home", "office"), ("public", "private"),
+    ("required", "optional"), ("hot", "cold"), ("married", "single"), ("full", "empty"),
+    ("any", "only"), ("all", "only"), ("everyone", "only"), ("everybody", "only"),
 )  # fmt: skip
-_SWITCHED_ON = re.compile(r"\b(?:is|are|was|were|stays?|turned|switched) on(?=\s*(?:[.,;!]|$|in\b|for\b|by\b))", re.I)
+_SWITCHED_ON = re.compile(
+    r"\b(?:is|are|was|were|stays?|turned|switched) on(?=\s*(?:[.,;!]|$|in\b|for\b|by\b))", re.I
+)
 _SWITCHED_OFF = re.compile(r"\b(?:is|are|was|were|stays?|turned|switched) off\b", re.I)
 REPEATED = re.compile(r"\b(?:again|too|as well|another|in addition|besides)\b", re.I)
 _PAST = re.compile(r"\b(?:went|flew|came|visited|met|bought|saw)\b", re.I)
@@ -35,7 +42,8 @@ _ATTRIBUTE = re.compile(
     re.I,
 )
 _KIND_OF, _DONE = re.compile(r"^an? ", re.I), re.compile(r"(?:ed|ing)\b")
-# Two verbs of one of these say the same of a subject, so that another name after them is another value.
+# Two verbs of one of these say the same of a subject, so that another name after them is another
+# value.
 _SAME_SAID = (
     re.compile(r"\b(?:lives?|resides?|is based|(?:has |have )?moved) (?:in|to)\b", re.I),
     re.compile(r"\b(?:works?|is employed) (?:at|for|by)\b|\b(?:has |have )?joined\b", re.I),
@@ -45,12 +53,17 @@ _SAME_SAID = (
         re.I,
     ),
     re.compile(r"\b(?:is|are|was|were) \w+(?:ed|en|un) by\b", re.I),
-    re.compile(r"\b(?:sleeps?|stands?|hangs?|lies?|stays?|is kept|are kept) (?:in|on|at|under|behind)\b", re.I),
+    re.compile(
+        r"\b(?:sleeps?|stands?|hangs?|lies?|stays?|is kept|are kept) (?:in|on|at|under|behind)\b",
+        re.I,
+    ),
 )
 
 
 def find_contradiction(new: str, old: str) -> str | None:
-    """Why two texts cannot both be true; None when the rules see no contradiction. The order of the two does not matter."""
+    """Why two texts cannot both be true; None when the rules see no contradiction. The order of the
+    two does not matter.
+    """
     mine, theirs = sentences(new), sentences(old)
     common = {normalized(each) for each in mine} & {normalized(each) for each in theirs}
     ours = [read(each) for each in mine if normalized(each) not in common]
@@ -64,24 +77,33 @@ def why_incompatible(one: Said, other: Said) -> str | None:
     return next((why for rule in _RULES if (why := rule(one, other))), None)
 
 
-# -- comparing two ----------------------------------------------------------------------------------------------------
+# -- comparing two ---------------------------------------------------------------------------------
 
 
 def _own(one: Said, other: Said, *, without: set[str] = frozenset()) -> list[str]:  # type: ignore[assignment]
     """The words of a sentence that the other does not have."""
-    return [word for word in one.about if word not in without and not any(alike(word, each) for each in other.about)]
+    return [
+        word
+        for word in one.about
+        if word not in without and not any(alike(word, each) for each in other.about)
+    ]
 
 
 def _common(one: Said, other: Said, *, without: set[str] = frozenset()) -> float:  # type: ignore[assignment]
     """The share of words that are common."""
-    only_one, only_other = len(set(_own(one, other, without=without))), len(set(_own(other, one, without=without)))
+    only_one, only_other = (
+        len(set(_own(one, other, without=without))),
+        len(set(_own(other, one, without=without))),
+    )
     both = len({word for word in one.about if word not in without}) - only_one
     whole = both + only_one + only_other
     return both / whole if whole else 0.0
 
 
 def _same_subject(one: Said, other: Said) -> bool:
-    """True if two sentences speak of one thing: one may say more of it, but not each something of its own."""
+    """True if two sentences speak of one thing: one may say more of it, but not each something of
+    its own.
+    """
     mine, theirs = _own(one, other), _own(other, one)
     if (
         not one.about
@@ -92,14 +114,25 @@ def _same_subject(one: Said, other: Said) -> bool:
     ):
         return False
     more = mine or theirs
-    return len(more) <= 2 and len(more) <= len((one if theirs else other).about) and not any(
-        re.search(rf"\b{re.escape(word)}ed\b", (one if mine else other).text, re.I) for word in more
-    )  # fmt: skip
+    return (
+        len(more) <= 2
+        and len(more) <= len((one if theirs else other).about)
+        and not any(
+            re.search(rf"\b{re.escape(word)}ed\b", (one if mine else other).text, re.I)
+            for word in more
+        )
+    )
 
 
 def _other_value_of_a_kind(one: Said, other: Said) -> str | None:
-    """Another number, date, time of day, span or frequency of one thing. Where several kinds differ it is another case of it."""
-    if one.denials % 2 != other.denials % 2 or REPEATED.search(one.text) or REPEATED.search(other.text):
+    """Another number, date, time of day, span or frequency of one thing. Where several kinds differ
+    it is another case of it.
+    """
+    if (
+        one.denials % 2 != other.denials % 2
+        or REPEATED.search(one.text)
+        or REPEATED.search(other.text)
+    ):
         return None
     if not _same_subject(one, other):
         return None
@@ -110,8 +143,12 @@ def _other_value_of_a_kind(one: Said, other: Said) -> str | None:
     ]
     if not kinds or (len(kinds) > 1 and set(kinds) - {"date", "weekday", "time of day"}):
         return None
-    if any(len(one.values[kind] - other.values[kind]) > 1 or len(other.values[kind] - one.values[kind]) > 1
-           for kind in kinds if kind != "date"):  # fmt: skip
+    if any(
+        len(one.values[kind] - other.values[kind]) > 1
+        or len(other.values[kind] - one.values[kind]) > 1
+        for kind in kinds
+        if kind != "date"
+    ):
         return None
     if kinds == ["date"] and (_PAST.search(one.text) or _PAST.search(other.text)):
         return None
@@ -124,8 +161,12 @@ def _shown(sentence: Said, kind: str) -> Iterator[str]:
     """The values of a kind in words; a span in the unit in which it was said."""
     for value in sentence.values[kind]:
         seconds = float(value) if kind == "span" else 0.0
-        units = [name for name, length in reversed(SPANS.items()) if seconds and seconds % length == 0]
-        unit = next((name for name in units if name in sentence.text.lower()), next(iter(units), ""))
+        units = [
+            name for name, length in reversed(SPANS.items()) if seconds and seconds % length == 0
+        ]
+        unit = next(
+            (name for name in units if name in sentence.text.lower()), next(iter(units), "")
+        )
         count = seconds / SPANS[unit] if unit else 0.0
         yield f"{count:g} {unit}{'s' * (count != 1)}" if unit else value
 
@@ -167,9 +208,17 @@ def _plain(text: str) -> frozenset[str]:
 
 
 def _other_attribute(one: Said, other: Said) -> str | None:
-    """Another value of the same attribute of one subject, as in "the database is X" and "the database is Y"."""
+    """Another value of the same attribute of one subject, as in "the database is X" and "the
+    database is Y".
+    """
     mine, theirs = _ATTRIBUTE.match(one.text), _ATTRIBUTE.match(other.text)
-    if not mine or not theirs or mine["verb"].lower() != theirs["verb"].lower() or one.denials or other.denials:
+    if (
+        not mine
+        or not theirs
+        or mine["verb"].lower() != theirs["verb"].lower()
+        or one.denials
+        or other.denials
+    ):
         return None
     if REPEATED.search(one.text) or REPEATED.search(other.text):
         return None
@@ -185,18 +234,31 @@ def _other_attribute(one: Said, other: Said) -> str | None:
     if not own[0] or not own[1] or len(own[0]) > 2 or len(own[1]) > 2:
         return None  # one says the same with more detail, or both say something of their own
     if (len(own[0]) == 2 or len(own[1]) == 2) and len(set(values[0].about) - own[0]) > 0:
-        return None  # another value of something else: "dark mode in the editor", "light mode on the phone"
-    several = any(_KIND_OF.match(each["value"]) or _DONE.search(each["value"]) for each in (mine, theirs))
+        # another value of something else: "dark mode in the editor", "light mode on the phone"
+        return None
+    several = any(
+        _KIND_OF.match(each["value"]) or _DONE.search(each["value"]) for each in (mine, theirs)
+    )
     if several and mine["verb"].lower() in ("is", "are", "became"):
         return None  # one may be several things: "a photographer" and "a vegetarian"
-    return f"{mine['subject'].strip()} {mine['verb'].lower()}: one says {mine['value']}, the other {theirs['value']}"
+    return (
+        f"{mine['subject'].strip()} {mine['verb'].lower()}: one says {mine['value']}, the "
+        f"other {theirs['value']}"
+    )
 
 
 def _other_name(one: Said, other: Said) -> str | None:
     """Another name, or another place, after verbs that say the same of one subject."""
     if one.denials or other.denials or REPEATED.search(one.text) or REPEATED.search(other.text):
         return None
-    verbs = next((pattern for pattern in _SAME_SAID if pattern.search(one.text) and pattern.search(other.text)), None)
+    verbs = next(
+        (
+            pattern
+            for pattern in _SAME_SAID
+            if pattern.search(one.text) and pattern.search(other.text)
+        ),
+        None,
+    )
     if verbs is None:
         return None
     mine, theirs = set(_own(one, other)), set(_own(other, one))
@@ -205,7 +267,10 @@ def _other_name(one: Said, other: Said) -> str | None:
     name, other_name = mine.pop(), theirs.pop()
     places = verbs is _SAME_SAID[-1] and one.first == other.first and name != one.first
     if not places and not (
-        name in one.names and other_name in other.names and name != one.first and other_name != other.first
+        name in one.names
+        and other_name in other.names
+        and name != one.first
+        and other_name != other.first
     ):
         return None
     return f"one says {name}, the other {other_name}"

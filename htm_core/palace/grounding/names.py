@@ -1,4 +1,6 @@
-"""Names in a prompt: of rooms and drawers, of persons; and the words that say what a text is about. It reads English."""
+"""Names in a prompt: of rooms and drawers, of persons; and the words that say what a text is about.
+It reads English.
+"""
 
 from __future__ import annotations
 
@@ -23,10 +25,11 @@ _ENDINGS = ("ing", "edly", "ed", "es", "s")
 
 
 def named_places(prompt: str, names: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-    """The places, as (room, drawer), whose drawer's name stands in a prompt, or else whose room's name does.
+    """The places, as (room, drawer), whose drawer's name stands in a prompt, or else whose room's
+    name does.
 
-    Letter case, hyphens and a plural's s do not matter: "the heron config" names the drawer "heron-config". Everyday words
-    such as "people" name nothing.
+    Letter case, hyphens and a plural's s do not matter: "the heron config" names the drawer
+    "heron-config". Everyday words such as "people" name nothing.
     """
     runs = _runs(_stems(prompt))
     by_drawer, by_room = list[tuple[str, str]](), list[tuple[str, str]]()
@@ -39,7 +42,9 @@ def named_places(prompt: str, names: Iterable[tuple[str, str]]) -> list[tuple[st
 
 
 def capitalised(question: str) -> list[str]:
-    """Return the names in a question: the words within a sentence that begin with a capital letter."""
+    """Return the names in a question: the words within a sentence that begin with a
+    capital letter.
+    """
     return _NAME.findall(question)
 
 
@@ -68,10 +73,15 @@ def _is_named(name: str, runs: set[tuple[str, ...]]) -> bool:
 def _runs(stems: Sequence[str]) -> set[tuple[str, ...]]:
     """Every run of so many words that it can be a name."""
     return {
-        tuple(stems[start : start + length]) for length in range(1, MAX_NAME_WORDS + 1) for start in range(len(stems))
+        tuple(stems[start : start + length])
+        for length in range(1, MAX_NAME_WORDS + 1)
+        for start in range(len(stems))
     }
 
 
 def _stems(text: str) -> list[str]:
     plain = (word for word in _WORD.findall(fold(text.replace("\u2019s", "").replace("'s", ""))))
-    return [word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word for word in plain]
+    return [
+        word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
+        for word in plain
+    ]

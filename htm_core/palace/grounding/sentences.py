@@ -1,4 +1,6 @@
-"""A sentence as the rules read it: what it speaks of, and its values by their kinds. It reads English."""
+"""A sentence as the rules read it: what it speaks of, and its values by their kinds. It reads
+English.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,8 @@ from ...base.folding import words
 
 MAX_SENTENCES = 8  # of each text
 MAX_LENGTH = 4_000  # characters of each text
-READ_AGAIN = 2_048  # sentences that are kept as they were read: each new saying is compared with several older ones
+# sentences that are kept as they were read: each new saying is compared with several older ones
+READ_AGAIN = 2_048
 STEMS_AGAIN = 16_384  # words whose stems are kept
 
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
@@ -29,19 +32,22 @@ _LIGHT = words("""
     landed ship ships shipped start starts started begin begins leave leaves left turn turns turned room space plan planned
     happen happens place takes located based keep keeps kept stored store run called named amount total currently exactly roughly
     approximately least most say says said state states equal equals listen listens new work works
-""") - words("left new work works")  # fmt: skip
+""") - words("left new work works")
 _NEGATIONS = words("""not no never none nobody nothing neither nor without cannot stopped quit dislikes hates refuses false wrong
     unlike failed fails disabled dropped against""")
 _CARDINALS = (
-    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen",
-    "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty",
+    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
+    "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
+    "twenty",
 )  # fmt: skip
 _ORDINALS = (
-    "zeroth", "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh",
-    "twelfth", "thirteenth", "fourteenth", "fifteenth", "sixteenth", "seventeenth", "eighteenth", "nineteenth", "twentieth",
+    "zeroth", "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth",
+    "tenth", "eleventh", "twelfth", "thirteenth", "fourteenth", "fifteenth", "sixteenth",
+    "seventeenth", "eighteenth", "nineteenth", "twentieth",
 )  # fmt: skip
 _NUMBERS = {name: number for number, name in enumerate(_CARDINALS)} | {
-    "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90, "hundred": 100,
+    "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90,
+    "hundred": 100,
 }  # fmt: skip
 _RANKS = {name: number for number, name in enumerate(_ORDINALS)}
 # Lengths of time, each in seconds, so that two weeks and 14 days are the same.
@@ -54,15 +60,30 @@ SPANS = {
     "month": 2_592_000,
     "year": 31_536_000,
 }
-_MONTHS = words("january february march april may june july august september october november december")
-_DAYS = words("monday tuesday wednesday thursday friday saturday sunday today tomorrow yesterday weekend")
+_MONTHS = words(
+    "january february march april may june july august september october november december"
+)
+_DAYS = words(
+    "monday tuesday wednesday thursday friday saturday sunday today tomorrow yesterday weekend"
+)
 _OFTEN = re.compile(
     r"\b(?:(?:every|each) (?P<each>second|minute|hour|day|night|morning|evening|week|month|quarter|year)|"
     r"(?P<ly>hourly|daily|nightly|weekly|monthly|quarterly|yearly|annually))\b",
     re.I,
 )
-_OFTEN_IS = {"night": "day", "nightly": "day", "daily": "day", "morning": "day", "evening": "day", "hourly": "hour",
-             "weekly": "week", "monthly": "month", "quarterly": "quarter", "yearly": "year", "annually": "year"}  # fmt: skip
+_OFTEN_IS = {
+    "night": "day",
+    "nightly": "day",
+    "daily": "day",
+    "morning": "day",
+    "evening": "day",
+    "hourly": "hour",
+    "weekly": "week",
+    "monthly": "month",
+    "quarterly": "quarter",
+    "yearly": "year",
+    "annually": "year",
+}
 _YEAR, _BEFORE_A_YEAR = re.compile(r"(?:19|20)\d\d"), ("in", "since", "until", "by", "")
 _CODE = re.compile(r"(?=.*\d)(?=.*[a-z])[a-z0-9-]{2,}$")
 
@@ -71,8 +92,9 @@ _CODE = re.compile(r"(?=.*\d)(?=.*[a-z])[a-z0-9-]{2,}$")
 class Said:
     """A sentence as the rules read it.
 
-    `about` are the words of what it speaks of, in their order; `values` the values by their kind ("date", "time of day", "span",
-    or a number with its noun); `denials` counts the words that deny; `names` are words with a capital letter inside it.
+    `about` are the words of what it speaks of, in their order; `values` the values by their kind
+    ("date", "time of day", "span", or a number with its noun); `denials` counts the words that
+    deny; `names` are words with a capital letter inside it.
     """
 
     text: str
@@ -89,7 +111,9 @@ class Said:
 
 def sentences(text: str) -> list[str]:
     """The first sentences of a text."""
-    return [each.strip() for each in _SENTENCE.split(text[:MAX_LENGTH]) if each.strip()][:MAX_SENTENCES]
+    return [each.strip() for each in _SENTENCE.split(text[:MAX_LENGTH]) if each.strip()][
+        :MAX_SENTENCES
+    ]
 
 
 def normalized(text: str) -> str:
@@ -97,17 +121,21 @@ def normalized(text: str) -> str:
     return " ".join(re.findall(r"\w+", text.casefold()))
 
 
-# -- reading a sentence -----------------------------------------------------------------------------------------------
+# -- reading a sentence ----------------------------------------------------------------------------
 
 
 @lru_cache(maxsize=READ_AGAIN)
 def read(text: str) -> Said:
-    """Read a sentence: what it speaks of, and its values. The same sentence gives the same object, which nobody changes."""
+    """Read a sentence: what it speaks of, and its values. The same sentence gives the same object,
+    which nobody changes.
+    """
     sentence = Said(text)
     for often in _OFTEN.finditer(text):
         named = (often["each"] or often["ly"]).lower()
         sentence.value("how often", _OFTEN_IS.get(named, named))
-    rest = re.sub(r"\b(?:open|opened) (?:until|till)\b", "closes at", _OFTEN.sub(" ", text), flags=re.I)
+    rest = re.sub(
+        r"\b(?:open|opened) (?:until|till)\b", "closes at", _OFTEN.sub(" ", text), flags=re.I
+    )
     rest = re.sub(
         r"\b(?:no longer|any ?more)\b",
         lambda match: "not" if match[0].lower() == "no longer" else " ",
@@ -152,7 +180,9 @@ def _read_token(sentence: Said, tokens: Sequence[str], at: int) -> int:
 
 
 def _read_number(sentence: Said, number: float, word: str, *, before: str, following: str) -> int:
-    """Read a number by what stands around it: a time of day, a day of a month, a year, a span, or so many of something."""
+    """Read a number by what stands around it: a time of day, a day of a month, a year, a span, or
+    so many of something.
+    """
     unit = stem(following)
     if ":" in word or following in ("am", "pm", "o'clock"):
         sentence.value("time of day", word if ":" in word else f"{word} {following}")
@@ -168,7 +198,12 @@ def _read_number(sentence: Said, number: float, word: str, *, before: str, follo
         sentence.value("span", f"{number * SPANS[unit]:g}")
         return 2
     else:
-        plain = following and following not in _STOP and following not in _LIGHT and _number(following) is None
+        plain = (
+            following
+            and following not in _STOP
+            and following not in _LIGHT
+            and _number(following) is None
+        )
         sentence.value(f"number of {unit}" if plain else "number", f"{number:g}")
     return 1
 
@@ -195,7 +230,9 @@ def stem(word: str) -> str:
 
 
 def alike(one: str, other: str) -> bool:
-    """True if two stems are of one word: equal, or one begins with the other, as in "time" and "timeout"."""
+    """True if two stems are of one word: equal, or one begins with the other, as in "time" and
+    "timeout".
+    """
     if len(one) > len(other):
         one, other = other, one
     return one == other or (len(one) >= 4 and other.startswith(one))

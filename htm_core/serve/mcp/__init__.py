@@ -1,4 +1,5 @@
-"""Memory for every client of the Model Context Protocol: ten tools, resources and a prompt, over stdio or HTTP.
+"""Memory for every client of the Model Context Protocol: ten tools, resources and a prompt, over
+stdio or HTTP.
 
 It needs the official SDK: `pip install "htm-memory[mcp]"`.
 """
@@ -13,7 +14,8 @@ except ModuleNotFoundError as error:
     if (error.name or "").partition(".")[0] not in ("mcp", "mcp_types", "anyio"):
         raise
     raise ImportError(
-        'expected the SDK of the Model Context Protocol, which is not installed; run: pip install "htm-memory[mcp]"'
+        "expected the SDK of the Model Context Protocol, which is not installed; run: pip install "
+        '"htm-memory[mcp]"'
     ) from error
 
 __all__ = ["MemoryFor", "StreamableHTTP", "build_server", "serve_stdio", "streamable_http"]

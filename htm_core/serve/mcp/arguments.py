@@ -22,7 +22,9 @@ WHOSE = frozenset({"tenant", "user", "robot", "owner", "scope"})
 
 
 def _listed(value: Any) -> Any:
-    """A list that came as JSON in a text, as some clients send it, or a single text in place of a list."""
+    """A list that came as JSON in a text, as some clients send it, or a single text in place of a
+    list.
+    """
     if not isinstance(value, str):
         return value
     try:
@@ -38,12 +40,19 @@ Tags = Annotated[
     BeforeValidator(_listed),
     Field(description="Such as 'user:preference'."),
 ]
-Timeframe = Annotated[str | None, Field(description="Only what was said then: 'yesterday', 'last week', '2026-05'.")]
-Budget = Annotated[int | None, Field(ge=LEAST_BUDGET, le=MOST_BUDGET, description="Tokens of the answer at most.")]
+Timeframe = Annotated[
+    str | None, Field(description="Only what was said then: 'yesterday', 'last week', '2026-05'.")
+]
+Budget = Annotated[
+    int | None, Field(ge=LEAST_BUDGET, le=MOST_BUDGET, description="Tokens of the answer at most.")
+]
 Query = Annotated[str, Field(description=ARGUMENTS["query"])]
 SaidBy = Annotated[
     Literal["user", "assistant"],
-    Field(description="'user' only for the user's own words, as they said them; else it is your own note."),
+    Field(
+        description="'user' only for the user's own words, as they said them; else it is your "
+        "own note."
+    ),
 ]
 
 
@@ -58,7 +67,9 @@ class RememberArguments(Arguments):
 
     content: Annotated[str, Field(description=ARGUMENTS["content"])]
     role: SaidBy = "assistant"
-    importance: Annotated[float | None, Field(ge=0, le=10, description="From 0 (trivial) to 10 (vital).")] = None
+    importance: Annotated[
+        float | None, Field(ge=0, le=10, description="From 0 (trivial) to 10 (vital).")
+    ] = None
     tags: Tags = None
 
 
@@ -91,7 +102,9 @@ class TimelineArguments(Arguments):
 
     session: Annotated[str | None, Field(description="Only this conversation.")] = None
     timeframe: Timeframe = None
-    before: Annotated[str | None, Field(description="The next page: the id that the page before names.")] = None
+    before: Annotated[
+        str | None, Field(description="The next page: the id that the page before names.")
+    ] = None
     limit: Annotated[int, Field(ge=1, le=MOST_SAID)] = 30
     budget: Budget = None
 
@@ -106,9 +119,15 @@ class ReviseArguments(Arguments):
     """Arguments of revise."""
 
     key: Annotated[str, Field(description="The name of the value, such as 'deploy-day'.")]
-    content: Annotated[str, Field(description="The new value, as a sentence that can be understood by itself.")]
+    content: Annotated[
+        str, Field(description="The new value, as a sentence that can be understood by itself.")
+    ]
     if_version: Annotated[
-        int | None, Field(ge=0, description="Only if the key is still at this version; 0: only if it has no value.")
+        int | None,
+        Field(
+            ge=0,
+            description="Only if the key is still at this version; 0: only if it has no value.",
+        ),
     ] = None
     role: SaidBy = "assistant"
 
@@ -136,7 +155,9 @@ class FileArguments(Arguments):
 
 
 def schema_of(arguments: type[Arguments]) -> dict[str, Any]:
-    """The JSON schema that a client is shown, without what says nothing to a model: titles, and null for what may be left out."""
+    """The JSON schema that a client is shown, without what says nothing to a model: titles, and
+    null for what may be left out.
+    """
     schema = arguments.model_json_schema()
     for name in ("title", "description"):
         schema.pop(name, None)
@@ -145,7 +166,9 @@ def schema_of(arguments: type[Arguments]) -> dict[str, Any]:
 
 
 def _plain(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema of one argument; null stays allowed in what is read, since some clients send it."""
+    """The schema of one argument; null stays allowed in what is read, since some
+    clients send it.
+    """
     choices = [each for each in schema.get("anyOf", ()) if each != {"type": "null"}]
     plain = {name: value for name, value in schema.items() if name not in ("title", "anyOf")}
     if len(choices) == 1:
@@ -155,8 +178,12 @@ def _plain(schema: dict[str, Any]) -> dict[str, Any]:
     return plain
 
 
-def without_unknown(arguments: type[Arguments], values: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """The arguments without those that a tool does not have and that decide nothing, and the note that says so."""
+def without_unknown(
+    arguments: type[Arguments], values: dict[str, Any]
+) -> tuple[dict[str, Any], list[str]]:
+    """The arguments without those that a tool does not have and that decide nothing, and the note
+    that says so.
+    """
     fields = arguments.model_fields
     ignored = [name for name in values if name not in fields and not _says_whose(name)]
     names = ", ".join(f"{name!a:.{SHOWN}}" for name in ignored[:MOST_UNKNOWN])
@@ -172,13 +199,14 @@ def _says_whose(name: str) -> bool:
 def read_arguments(tool: str, arguments: type[Arguments], values: dict[str, Any]) -> Any:
     """The arguments as a tool takes them; raises `InvalidInput` that names each that is wrong.
 
-    What stands for nothing, such as null or "null", is as if it was not there, where it may be left out: so it is under a name that
-    the tool does not have.
+    What stands for nothing, such as null or "null", is as if it was not there, where it may be left
+    out: so it is under a name that the tool does not have.
     """
     fields = arguments.model_fields
     if len(values) > len(fields) + MOST_UNKNOWN:  # each would be described
         raise InvalidInput(
-            f"expected the arguments of {tool} ({', '.join(fields)}), got {len(values):,}; send these only"
+            f"expected the arguments of {tool} ({', '.join(fields)}), got {len(values):,}; send "
+            "these only"
         )
     meant = {
         name: value
@@ -191,7 +219,8 @@ def read_arguments(tool: str, arguments: type[Arguments], values: dict[str, Any]
         faults = "; ".join(_fault(each) for each in error.errors(include_url=False)[:5])
         names = ", ".join(arguments.model_fields)
         raise InvalidInput(
-            f"expected the arguments of {tool} ({names}), got {faults}; call it again with these only"
+            f"expected the arguments of {tool} ({names}), got {faults}; call it again with these "
+            "only"
         ) from None
 
 

@@ -51,19 +51,23 @@ def streamable_http(
     """The endpoint of the Model Context Protocol for an ASGI application.
 
     Args:
-        memory_for: Finds the memory of a request from what the application has found out about it, such as `request.state` or
-            `request.user`, as for `build_server`. It is called for every request: no session of the protocol keeps an identity, so
-            that one which was taken over gives nobody's memories.
+        memory_for: Finds the memory of a request from what the application has found out about it,
+        such as `request.state` or
+            `request.user`, as for `build_server`. It is called for every request: no session of the
+            protocol keeps an identity, so that one which was taken over gives nobody's memories.
         budget: The most tokens of an answer, where a call names none.
-        allowed_hosts: What the header Host may be, with `:*` for any port; anything else is refused, so that no page can reach a
-            server on the reader's machine by a name of its own. None allows all: for an application that checks it itself.
+        allowed_hosts: What the header Host may be, with `:*` for any port; anything else is
+        refused, so that no page can reach a
+            server on the reader's machine by a name of its own. None allows all: for an application
+            that checks it itself.
         allowed_origins: What the header Origin may be where there is one, likewise.
         max_body: Bytes of a request at most.
-        read_only: Offer and do the tools that only read, for all requests or for those of which the function says so.
-        ignore_unknown: Leave out arguments that a tool does not have, and say so, as for `build_server`.
+        read_only: Offer and do the tools that only read, for all requests or for those of which the
+        function says so. ignore_unknown: Leave out arguments that a tool does not have, and say so,
+        as for `build_server`.
 
-    The application refuses who has no right to ask, before a request gets here. Every request stands for itself, and is answered
-    in JSON.
+    The application refuses who has no right to ask, before a request gets here. Every request
+    stands for itself, and is answered in JSON.
     """
     security: Any = TransportSecuritySettings(
         enable_dns_rebinding_protection=allowed_hosts is not None,
@@ -71,9 +75,14 @@ def streamable_http(
         allowed_origins=list(allowed_origins),
     )
     manager = StreamableHTTPSessionManager(
-        app=build_server(memory_for, budget=budget, read_only=read_only, ignore_unknown=ignore_unknown), json_response=True,
-        stateless=True, security_settings=security, max_request_body_size=max_body,
-    )  # fmt: skip
+        app=build_server(
+            memory_for, budget=budget, read_only=read_only, ignore_unknown=ignore_unknown
+        ),
+        json_response=True,
+        stateless=True,
+        security_settings=security,
+        max_request_body_size=max_body,
+    )
     return StreamableHTTP(_Endpoint(StreamableHTTPASGIApp(manager), max_body), manager)
 
 

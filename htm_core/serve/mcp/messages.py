@@ -1,4 +1,6 @@
-"""Messages are looked at before the SDK reads them: it reads on the event loop, and drops what is no message without an answer."""
+"""Messages are looked at before the SDK reads them: it reads on the event loop, and drops what is
+no message without an answer.
+"""
 
 from __future__ import annotations
 
@@ -11,17 +13,23 @@ import anyio
 import mcp_types as types
 from pydantic_core import from_json
 
-AT_ONCE = 100_000  # bytes or characters that are looked at on the event loop, so that a small message changes no thread
-MOST_VALUES = 10_000  # of one message, each of which the SDK copies several times; a memory has at most 1,000 tags
+# bytes or characters that are looked at on the event loop, so that a small message changes no
+# thread
+AT_ONCE = 100_000
+# of one message, each of which the SDK copies several times; a memory has at most 1,000 tags
+MOST_VALUES = 10_000
 
 UNREADABLE = (
-    "expected text that can be said in UTF-8, got a lone surrogate (half of a character); send the whole character, or leave "
+    "expected text that can be said in UTF-8, got a lone surrogate (half of a character); send "
+    "the whole character, or leave "
     "it out"
 )
 
 
 async def refusal(message: str | bytes, *, broken: bool) -> types.JSONRPCError | None:
-    """The answer to a message that the SDK must not read: one with very many values, and with `broken` what is no message."""
+    """The answer to a message that the SDK must not read: one with very many values, and with
+    `broken` what is no message.
+    """
     look = partial(_refusal, message, broken=broken)
     return look() if len(message) <= AT_ONCE else await anyio.to_thread.run_sync(look)
 
@@ -42,13 +50,16 @@ def _refusal(message: str | bytes, *, broken: bool) -> types.JSONRPCError | None
         return None
     return _error(
         types.INVALID_REQUEST,
-        "expected one message of JSON-RPC 2.0 with a method, an id that is a text or a whole number, and params that are an object",
+        "expected one message of JSON-RPC 2.0 with a method, an id that is a text or a whole "
+        "number, and params that are an object",
         id,
     )
 
 
 def _is_message(message: Any, id: str | int | None) -> bool:
-    """True if it is a message; a request whose id is of another kind would be taken for a notification."""
+    """True if it is a message; a request whose id is of another kind would be taken for a
+    notification.
+    """
     try:
         types.jsonrpc_message_adapter.validate_python(message, by_name=False)
     except ValueError:
@@ -63,7 +74,9 @@ def _of_broken(message: str | bytes, error: ValueError) -> types.JSONRPCError | 
     try:
         parsed = json.loads(message)  # it also takes half of a character
     except (ValueError, RecursionError):
-        return _error(types.PARSE_ERROR, f"expected JSON in one line, got something else: {error}", None)
+        return _error(
+            types.PARSE_ERROR, f"expected JSON in one line, got something else: {error}", None
+        )
     return _error(types.INVALID_PARAMS, UNREADABLE, _id_of(parsed))
 
 
@@ -76,7 +89,9 @@ def _has_many_values(message: Any) -> bool:
     left, seen = [message], 0
     while left:
         value = left.pop()
-        inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+        inner = (
+            value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+        )
         seen += len(inner)
         if seen > MOST_VALUES:
             return True
@@ -85,4 +100,6 @@ def _has_many_values(message: Any) -> bool:
 
 
 def _error(code: int, message: str, id: str | int | None) -> types.JSONRPCError:
-    return types.JSONRPCError(jsonrpc="2.0", id=id, error=types.ErrorData(code=code, message=message))
+    return types.JSONRPCError(
+        jsonrpc="2.0", id=id, error=types.ErrorData(code=code, message=message)
+    )

@@ -12,13 +12,23 @@ from ..session_start import wake_text
 WAKE_UP = Prompt(
     name="wake-up",
     title="Wake up",
-    description="What memory knows that matters now: who you are, the palace, the user, and what was said lately.",
-    arguments=[PromptArgument(name="topic", description="What the conversation will be about.", required=False)],
+    description="What memory knows that matters now: who you are, the palace, the user, and what "
+    "was said lately.",
+    arguments=[
+        PromptArgument(
+            name="topic", description="What the conversation will be about.", required=False
+        )
+    ],
 )
-NOTHING = "Nothing is remembered yet. Use the tool remember for what should be known in later conversations."
+NOTHING = (
+    "Nothing is remembered yet. Use the tool remember for what should be known in later "
+    "conversations."
+)
 
 
-def text_of(name: str, arguments: Mapping[str, str], memory: Callable[[], Memory], *, budget: int) -> str:
+def text_of(
+    name: str, arguments: Mapping[str, str], memory: Callable[[], Memory], *, budget: int
+) -> str:
     """The text of a prompt; raises `InvalidInput` for an unknown one."""
     if name != WAKE_UP.name:
         raise InvalidInput(f"expected the prompt {WAKE_UP.name}, got {name!a:.80}")

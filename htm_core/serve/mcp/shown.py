@@ -1,4 +1,6 @@
-"""Memories as a client sees them: marked with their origin, and never such that they could pass for something else."""
+"""Memories as a client sees them: marked with their origin, and never such that they could pass for
+something else.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,9 @@ def uri_of(kind: str, name: str) -> str:
 
 
 def address_of(hit: Hit) -> str:
-    """Where a hit can be looked at: its resource here. A page chooses its address, and could say anything in it."""
+    """Where a hit can be looked at: its resource here. A page chooses its address, and could say
+    anything in it.
+    """
     return uri_of("memories", hit.node.id)
 
 
@@ -50,25 +54,36 @@ def title_of(mention: Mention | None, words: str) -> str:
     """Who said it and when, and how it begins, in one line and in a fence."""
     begins = one_line(excerpt(words, "", longest=TITLE))
     about = _about(mention)
-    return Fence(TAG, new_token()).enclose_inline(f"({source(about)}) {begins}" if about else begins)
+    return Fence(TAG, new_token()).enclose_inline(
+        f"({source(about)}) {begins}" if about else begins
+    )
 
 
 def memory_text(memory: Memory, node: Node, words: str) -> dict[str, Any]:
     """A memory as fetch answers it; its words are escaped, in a fence, and after a warning."""
     mention = shown_mention(mentions_of(memory, node))
     about = _about(mention)
-    text = Fence(TAG, new_token()).enclose(WARNING, f"[{label(about) or 'noted'}]", indented(words, by=4))
+    text = Fence(TAG, new_token()).enclose(
+        WARNING, f"[{label(about) or 'noted'}]", indented(words, by=4)
+    )
     metadata: dict[str, Any] = {
-        "created_at": node.created_at.isoformat(), "importance": node.importance,
-        "tags": [_name(each) for each in node.tags], "keys": [_name(each) for each in node.keys], "tokens": node.tokens,
-    }  # fmt: skip
+        "created_at": node.created_at.isoformat(),
+        "importance": node.importance,
+        "tags": [_name(each) for each in node.tags],
+        "keys": [_name(each) for each in node.keys],
+        "tokens": node.tokens,
+    }
     if node.version is not None:
         metadata["version"] = node.version
     if mention is not None:
         metadata |= {
-            "source": mention.source, "role": mention.role, "name": _name(mention.name), "session": _name(mention.session),
-            "said_at": mention.at.isoformat(), "trust": mention.trust,
-        }  # fmt: skip
+            "source": mention.source,
+            "role": mention.role,
+            "name": _name(mention.name),
+            "session": _name(mention.session),
+            "said_at": mention.at.isoformat(),
+            "trust": mention.trust,
+        }
     return {
         "id": node.id,
         "title": title_of(mention, words),
@@ -79,7 +94,9 @@ def memory_text(memory: Memory, node: Node, words: str) -> dict[str, Any]:
 
 
 def _name(name: str | None) -> str | None:
-    """A name that somebody chose: as it is where it is short enough to say nothing else, else in a fence."""
+    """A name that somebody chose: as it is where it is short enough to say nothing else, else in a
+    fence.
+    """
     if name is None or is_slug(name):
         return name
     return Fence(TAG, new_token()).enclose_inline(one_line(name))
@@ -88,5 +105,7 @@ def _name(name: str | None) -> str | None:
 def _about(mention: Mention | None) -> str:
     """When and by whom, not escaped."""
     return (
-        "" if mention is None else label_of(mention.at.date().isoformat(), origin_of(mention).words() or "noted") or ""
+        ""
+        if mention is None
+        else label_of(mention.at.date().isoformat(), origin_of(mention).words() or "noted") or ""
     )

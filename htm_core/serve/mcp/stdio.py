@@ -1,4 +1,6 @@
-"""The server over stdin and stdout, for a client on the same machine. Nothing but the protocol is written to stdout."""
+"""The server over stdin and stdout, for a client on the same machine. Nothing but the protocol is
+written to stdout.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +18,14 @@ from .messages import refusal
 
 
 class _Lines:
-    """The lines of stdin, without those that the SDK would drop without an answer, after which a client waits for ever."""
+    """The lines of stdin, without those that the SDK would drop without an answer, after which a
+    client waits for ever.
+    """
 
     def __init__(self) -> None:
-        self._lines = anyio.wrap_file(TextIOWrapper(sys.stdin.buffer, encoding="utf-8", errors="replace"))
+        self._lines = anyio.wrap_file(
+            TextIOWrapper(sys.stdin.buffer, encoding="utf-8", errors="replace")
+        )
         self.write: Any = None
 
     async def __aiter__(self) -> AsyncIterator[str]:
@@ -32,7 +38,9 @@ class _Lines:
 
 
 async def serve_stdio(server: Server[Any]) -> None:
-    """Serve one client until it closes stdin. While it runs, whatever else is printed goes to stderr."""
+    """Serve one client until it closes stdin. While it runs, whatever else is printed goes to
+    stderr.
+    """
     lines = _Lines()
     async with stdio_server(stdin=cast("anyio.AsyncFile[str]", lines)) as (read, write):
         lines.write = write

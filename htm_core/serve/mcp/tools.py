@@ -31,7 +31,9 @@ TOLD = 3
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """One tool: what a client is told of it, the arguments that it takes, and what it does for a memory within a budget."""
+    """One tool: what a client is told of it, the arguments that it takes, and what it does for a
+    memory within a budget.
+    """
 
     name: str
     title: str
@@ -45,13 +47,19 @@ class Served:
     def told(self) -> Tool:
         """The tool as a client is told of it."""
         hints = ToolAnnotations(
-            title=self.title, read_only_hint=self.read_only, destructive_hint=self.destructive,
-            idempotent_hint=self.idempotent, open_world_hint=False,
-        )  # fmt: skip
+            title=self.title,
+            read_only_hint=self.read_only,
+            destructive_hint=self.destructive,
+            idempotent_hint=self.idempotent,
+            open_world_hint=False,
+        )
         return Tool(
-            name=self.name, title=self.title, description=self.description,
-            input_schema=arguments.schema_of(self.arguments), annotations=hints,
-        )  # fmt: skip
+            name=self.name,
+            title=self.title,
+            description=self.description,
+            input_schema=arguments.schema_of(self.arguments),
+            annotations=hints,
+        )
 
     def answer(self, memory: Memory, values: dict[str, Any], *, budget: int) -> str:
         """Return the answer; raises `HTMError`."""
@@ -62,9 +70,13 @@ class Served:
 def remember(memory: Memory, args: arguments.RememberArguments, _budget: int) -> str:
     """Keep a fact, as the assistant's word, or as the user's as the assistant tells it."""
     if args.role == "user":
-        node = memory.remember(args.content, importance=args.importance, tags=args.tags or (), role="user", trust=TOLD)
+        node = memory.remember(
+            args.content, importance=args.importance, tags=args.tags or (), role="user", trust=TOLD
+        )
     else:
-        node = memory.remember(args.content, importance=args.importance, tags=args.tags or (), source="assistant")
+        node = memory.remember(
+            args.content, importance=args.importance, tags=args.tags or (), source="assistant"
+        )
     return tool_replies.remembered(node)
 
 
@@ -88,7 +100,10 @@ def recall(memory: Memory, args: arguments.RecallArguments, budget: int) -> str:
         """The whole answer."""
         return "\n".join(filter(None, [said_text(lines), *notes, note]))
 
-    entries = [AnswerLine(hit.node.id, tool_replies.line_of(hit), tokens=hit.node.tokens) for hit in recalled]
+    entries = [
+        AnswerLine(hit.node.id, tool_replies.line_of(hit), tokens=hit.node.tokens)
+        for hit in recalled
+    ]
     advice = "Fetch one by its id, or ask again with a larger budget."
     return fill(entries, budget=budget, count=token_counter(memory), build=build, advice=advice)
 
@@ -97,18 +112,22 @@ def search(memory: Memory, args: arguments.SearchArguments, _budget: int) -> str
     """The ids, titles and addresses of what is remembered, as ChatGPT wants them."""
     recalled = memory.recall(args.query, limit=FOUND, hold=False)
     results = [
-        {"id": hit.node.id, "title": title_of(said_by(hit), hit.content), "url": address_of(hit)} for hit in recalled
+        {"id": hit.node.id, "title": title_of(said_by(hit), hit.content), "url": address_of(hit)}
+        for hit in recalled
     ]
     searched = {"searched": recalled.searched} if recalled.searched else {}
     return json.dumps({"warning": WARNING, **searched, "results": results}, ensure_ascii=False)
 
 
 def fetch(memory: Memory, args: arguments.FetchArguments, budget: int) -> str:
-    """One memory with its words, marked with its origin; what does not fit the budget can be asked for by an offset."""
+    """One memory with its words, marked with its origin; what does not fit the budget can be asked
+    for by an offset.
+    """
     node = memory.get(tool_replies.without_brackets(args.id))
     if args.offset and args.offset >= len(node.content):
         raise InvalidInput(
-            f"expected an offset below {len(node.content):,}, the characters of that memory, got {args.offset:,}; use "
+            f"expected an offset below {len(node.content):,}, the characters of that memory, got "
+            f"{args.offset:,}; use "
             "metadata.next_offset of the fetch before"
         )
     count = token_counter(memory)
@@ -125,9 +144,15 @@ def fetch(memory: Memory, args: arguments.FetchArguments, budget: int) -> str:
 
 def timeline(memory: Memory, args: arguments.TimelineArguments, budget: int) -> str:
     """List what was said, oldest first: the latest that fit."""
-    mentions = memory.timeline(session=args.session, timeframe=args.timeframe, before=args.before, limit=args.limit)
+    mentions = memory.timeline(
+        session=args.session, timeframe=args.timeframe, before=args.before, limit=args.limit
+    )
     if not mentions:
-        return "Nothing was said then." if args.session or args.timeframe or args.before else "Nothing was said yet."
+        return (
+            "Nothing was said then."
+            if args.session or args.timeframe or args.before
+            else "Nothing was said yet."
+        )
     latest = list(reversed(mentions))
 
     def build(lines: Sequence[str], note: str) -> str:
@@ -138,7 +163,9 @@ def timeline(memory: Memory, args: arguments.TimelineArguments, budget: int) -> 
 
     advice = "Ask with before, or with a larger budget."
     entries = said_lines(latest, longest=CUT)
-    return fill(entries, budget=budget, count=token_counter(memory), build=build, advice=advice, gaps=False)
+    return fill(
+        entries, budget=budget, count=token_counter(memory), build=build, advice=advice, gaps=False
+    )
 
 
 def forget(memory: Memory, args: arguments.ForgetArguments, _budget: int) -> str:
@@ -149,12 +176,19 @@ def forget(memory: Memory, args: arguments.ForgetArguments, _budget: int) -> str
 
 def revise(memory: Memory, args: arguments.ReviseArguments, _budget: int) -> str:
     """Give a key a new value."""
-    attribution: dict[str, Any] = {"role": "user", "trust": TOLD} if args.role == "user" else {"source": "assistant"}
+    attribution: dict[str, Any] = (
+        {"role": "user", "trust": TOLD} if args.role == "user" else {"source": "assistant"}
+    )
     outcome = memory.revise(args.key, args.content, if_version=args.if_version, **attribution)
     if isinstance(outcome, Conflict):
-        now = "it has no value" if outcome.current is None else f"it is at version {outcome.current.version}"
+        now = (
+            "it has no value"
+            if outcome.current is None
+            else f"it is at version {outcome.current.version}"
+        )
         raise InvalidInput(
-            f"expected {args.key!a:.80} to be at version {outcome.expected}, but {now}, and nothing was written; fetch it and "
+            f"expected {args.key!a:.80} to be at version {outcome.expected}, but {now}, and "
+            "nothing was written; fetch it and "
             "decide again"
         )
     return _revised(args.key, outcome)
@@ -183,8 +217,16 @@ def consult(memory: Memory, args: arguments.ConsultArguments, budget: int) -> st
     left_out = len(grounding.evidence) - kept
     if count(text) > budget:
         text = grounding.best(1, longest=budget).text  # a character is at most a token, or nearly
-    note = f"\n\n({left_out:,} more left out of an answer of {budget:,} tokens.)" if left_out > 0 else ""
-    return (text or "The palace has nothing on that, and it asks for nothing that would have to be remembered.") + note
+    note = (
+        f"\n\n({left_out:,} more left out of an answer of {budget:,} tokens.)"
+        if left_out > 0
+        else ""
+    )
+    return (
+        text
+        or "The palace has nothing on that, and it asks for nothing that would have to "
+        "be remembered."
+    ) + note
 
 
 def file(memory: Memory, args: arguments.FileArguments, _budget: int) -> str:
@@ -196,27 +238,35 @@ def file(memory: Memory, args: arguments.FileArguments, _budget: int) -> str:
 TOOLS: dict[str, Served] = {
     each.name: each
     for each in (
-        Served("remember", "Remember", "Keep a fact for good, so that it can be recalled in later conversations.",
+        Served("remember", "Remember", "Keep a fact for good, so that it can be recalled in later "
+                                       "conversations.",
             arguments.RememberArguments, remember),
         Served("recall", "Recall",
             f"{tool_replies.TOOLS['recall']} Use it before you say "
-            "that you do not know.", arguments.RecallArguments, recall, read_only=True, idempotent=True),
-        Served("search", "Search memories", "Find memories: their ids, titles and addresses. Read one with fetch.",
+            "that you do not know.", arguments.RecallArguments, recall, read_only=True,
+            idempotent=True),
+        Served("search", "Search memories", "Find memories: their ids, titles and addresses. Read "
+                                            "one with fetch.",
             arguments.SearchArguments, search, read_only=True, idempotent=True),
         Served("fetch", "Fetch a memory", "The whole text of a memory, who said it and when.",
             arguments.FetchArguments, fetch, read_only=True, idempotent=True),
         Served("timeline", "Timeline", "What was said in order of time, the latest last.",
             arguments.TimelineArguments, timeline, read_only=True, idempotent=True),
-        Served("forget", "Forget", "Forget a memory that is wrong, or that the user wants to be forgotten.",
+        Served("forget", "Forget", "Forget a memory that is wrong, or that the user wants to be "
+                                   "forgotten.",
             arguments.ForgetArguments, forget, destructive=True, idempotent=True),
-        Served("revise", "Revise", "Set a value that changes, by its key. The old value leaves recall and stays in its history.",
+        Served("revise", "Revise", "Set a value that changes, by its key. The old value leaves "
+                                   "recall and stays in its history.",
             arguments.ReviseArguments, revise, destructive=True),
-        Served("context", "Context", "What is known of the user, and what was noted lately. Call it when a conversation begins.",
+        Served("context", "Context", "What is known of the user, and what was noted lately. Call "
+                                     "it when a conversation begins.",
             arguments.ContextArguments, context, read_only=True, idempotent=True),
         Served("palace_consult", "Consult the palace",
-            "What verified knowledge says on a question, with its sources, or that it says nothing. Answer from that only.",
+            "What verified knowledge says on a question, with its sources, or that it says "
+            "nothing. Answer from that only.",
             arguments.ConsultArguments, consult, read_only=True, idempotent=True),
-        Served("palace_file", "File in the palace", "Keep a fact that is sure in a drawer of verified knowledge, for good.",
+        Served("palace_file", "File in the palace", "Keep a fact that is sure in a drawer of "
+                                                    "verified knowledge, for good.",
             arguments.FileArguments, file, idempotent=True),
     )
 }  # fmt: skip

@@ -18,7 +18,7 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 Span = tuple[int, int]
 _DONE = r"(?!\[redacted:)"  # what was redacted before stays as it is
 
-# -- private keys -----------------------------------------------------------------------------------------------------
+# -- private keys ----------------------------------------------------------------------------------
 
 _KEY_BEGINS = LazyPattern(r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----")
 _KEY_ENDS = LazyPattern(r"-----END (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----")
@@ -29,7 +29,9 @@ _OTHER_KEYS = LazyPattern(
 
 
 def private_keys(text: str) -> Iterator[Span]:
-    """Private keys as PEM, OpenPGP, PuTTY and age write them; of one without an end, the lines that can be of it."""
+    """Private keys as PEM, OpenPGP, PuTTY and age write them; of one without an end, the lines that
+    can be of it.
+    """
     if "KEY" not in text and "Key-File" not in text:
         return
     at, has_end = 0, True
@@ -43,7 +45,7 @@ def private_keys(text: str) -> Iterator[Span]:
         yield match.span()
 
 
-# -- passwords --------------------------------------------------------------------------------------------------------
+# -- passwords -------------------------------------------------------------------------------------
 
 _IN_URL = LazyPattern(
     rf"\b[A-Za-z][A-Za-z0-9+.-]{{1,30}}://[^\s/:@\"'<>]{{0,200}}:{_DONE}([^\s/\"'<>]{{1,200}})@(?=[\w\[.-])"
@@ -66,7 +68,9 @@ _SAID = LazyPattern(
     r"(?:\"(?P<double>[^\"\n]{1,200})\"|'(?P<single>[^'\n]{1,200})'|`(?P<tick>[^`\n]{1,200})`|(?P<bare>[^\s,;]{1,200}))",
     re.I,
 )
-_PIN = LazyPattern(r"\bpin(?: code| number)?(?:\s+(?:is|was)|\s?[:=])\s{1,3}(\d{4,8})(?![\w-]|[.,:]\d)", re.I)
+_PIN = LazyPattern(
+    r"\bpin(?: code| number)?(?:\s+(?:is|was)|\s?[:=])\s{1,3}(\d{4,8})(?![\w-]|[.,:]\d)", re.I
+)
 # Written where a secret would stand: an example, a variable, or a word about the secret.
 _NO_SECRET = LazyPattern(
     r"(?:none|null|nil|true|false|undefined|empty|optional|required|str(?:ing)?|bytes|int|any|text|value|secret|password|passwd|pwd|"
@@ -78,27 +82,36 @@ _NO_SECRET = LazyPattern(
     re.I | re.S,
     longest=500,
 )
-_NAMES = ("pass", "pwd", "secret", "key", "token", "access", "credential")  # one of which is in each of the names above
+# one of which is in each of the names above
+_NAMES = ("pass", "pwd", "secret", "key", "token", "access", "credential")
 _UPPER_NAME = LazyPattern(r"[A-Z][A-Z0-9]*_[A-Z0-9_]+")
 _WORD = LazyPattern(r"[A-Za-z]+[.!?:]*")
 
 
 def passwords(text: str) -> Iterator[Span]:
-    """Passwords in URLs, what is given to a name such as `password` or `api_key`, what a password is said to be, and PINs."""
+    """Passwords in URLs, what is given to a name such as `password` or `api_key`, what a password
+    is said to be, and PINs.
+    """
     for match in _IN_URL.finditer(text) if "://" in text else ():
         yield match.span(1)
     lowered = text.lower()
     for match in _NAMED.finditer(text) if _has(lowered, _NAMES) else ():
-        group = next(name for name in ("double", "single", "tick", "bare") if match[name] is not None)
+        group = next(
+            name for name in ("double", "single", "tick", "bare") if match[name] is not None
+        )
         start, stop = match.span(group)
         if group == "bare" and "=" in match["sign"]:
             stop = start + len(match[group].partition("&")[0])  # the next parameter of a URL
         value = text[start:stop]
-        in_sentence = group == "bare" and match["sign"] == ":" and not _stands_alone(text, stop, value)
+        in_sentence = (
+            group == "bare" and match["sign"] == ":" and not _stands_alone(text, stop, value)
+        )
         if value and not _is_placeholder(value) and not in_sentence:
             yield start, stop
     for match in _SAID.finditer(text) if _has(lowered, ("pass", "pwd")) else ():
-        group = next(name for name in ("double", "single", "tick", "bare") if match[name] is not None)
+        group = next(
+            name for name in ("double", "single", "tick", "bare") if match[name] is not None
+        )
         value = match[group]
         if not _is_placeholder(value) and (group != "bare" or not _WORD.fullmatch(value)):
             start, stop = match.span(group)
@@ -108,7 +121,9 @@ def passwords(text: str) -> Iterator[Span]:
 
 
 def _has(text: str, words: Iterable[str]) -> bool:
-    """True if a text has one of these words: much cheaper to see than a pattern, and most texts have none."""
+    """True if a text has one of these words: much cheaper to see than a pattern, and most texts
+    have none.
+    """
     return any(word in text for word in words)
 
 
@@ -125,32 +140,42 @@ def _only_by_case(value: str) -> bool:
 
 
 def _stands_alone(text: str, end: int, value: str) -> bool:
-    """True if a value behind a colon is no word of a sentence: it is no plain word, or the last of its line."""
-    return not _WORD.fullmatch(value) or re.match(r"[ \t]{0,20}(?:[\n,;}\]]|\\n|$)", text[end : end + 24]) is not None
+    """True if a value behind a colon is no word of a sentence: it is no plain word, or the last of
+    its line.
+    """
+    return (
+        not _WORD.fullmatch(value)
+        or re.match(r"[ \t]{0,20}(?:[\n,;}\]]|\\n|$)", text[end : end + 24]) is not None
+    )
 
 
-# -- keys and tokens --------------------------------------------------------------------------------------------------
+# -- keys and tokens -------------------------------------------------------------------------------
 
 _API_KEY = LazyPattern(
     r"(?<![A-Za-z0-9_-])(?:"
     r"sk-(?:proj|svcacct|admin|ant|or|lf)-[A-Za-z0-9_-]{16,300}|sk-[A-Za-z0-9]{20,100}|pplx-[A-Za-z0-9]{32,64}|gsk_[A-Za-z0-9]{32,64}|"
     r"xai-[A-Za-z0-9]{40,100}|hf_[A-Za-z0-9]{30,40}|r8_[A-Za-z0-9]{30,45}|"  # models
-    r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}|AIza[A-Za-z0-9_-]{35}|ya29\.[A-Za-z0-9_-]{20,300}|GOCSPX-[A-Za-z0-9_-]{28}|"  # clouds
+    # clouds
+    r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}|AIza[A-Za-z0-9_-]{35}|ya29\.[A-Za-z0-9_-]{20,300}|GOCSPX-[A-Za-z0-9_-]{28}|"
     r"do[opr]_v1_[a-f0-9]{64}|dapi[a-f0-9]{32}|hv[sbr]\.[A-Za-z0-9_-]{20,200}|dp\.(?:pt|st|ct|sa)\.[A-Za-z0-9_.]{30,60}|"
     r"gh[pousr]_[A-Za-z0-9]{36,255}|github_pat_[A-Za-z0-9_]{22,255}|gl(?:pat|ptt|dt|rt|soat)-[A-Za-z0-9_.-]{20,60}|ATATT3[A-Za-z0-9_=-]{30,300}|"
     r"npm_[A-Za-z0-9]{36}|pypi-[A-Za-z0-9_-]{50,300}|rubygems_[a-f0-9]{48}|"  # code
-    r"xox[abeoprs]-[A-Za-z0-9-]{10,250}|xapp-\d-[A-Za-z0-9-]{10,250}|\d{8,10}:AA[A-Za-z0-9_-]{33}|"  # chats
+    # chats
+    r"xox[abeoprs]-[A-Za-z0-9-]{10,250}|xapp-\d-[A-Za-z0-9-]{10,250}|\d{8,10}:AA[A-Za-z0-9_-]{33}|"
     r"[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,38}|"
     r"(?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{16,247}|whsec_[A-Za-z0-9+/=]{24,60}|sq0(?:atp|csp|idp)-[A-Za-z0-9_-]{22,43}|"
     r"shp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}|EAAA[A-Za-z0-9_-]{60}|"
     r"SG\.[A-Za-z0-9_-]{16,32}\.[A-Za-z0-9_-]{16,64}|key-[a-f0-9]{32}|(?:SK|AC)[a-f0-9]{32}|"
     r"re_[A-Za-z0-9]{8,12}_[A-Za-z0-9]{20,30}|"  # payments and mail
     r"lin_api_[A-Za-z0-9]{40}|ntn_[A-Za-z0-9]{40,50}|secret_[A-Za-z0-9]{43}|PMAK-[a-f0-9]{24}-[a-f0-9]{34}|NRAK-[A-Z0-9]{27}|"
-    r"sntrys_[A-Za-z0-9_=/+-]{40,300}|glsa_[A-Za-z0-9]{32}_[a-f0-9]{8}|figd_[A-Za-z0-9_-]{40}|tvly-[A-Za-z0-9-]{20,60}|"  # others
+    # others
+    r"sntrys_[A-Za-z0-9_=/+-]{40,300}|glsa_[A-Za-z0-9]{32}_[a-f0-9]{8}|figd_[A-Za-z0-9_-]{40}|tvly-[A-Za-z0-9-]{20,60}|"
     r"lsv2_(?:pt|sk)_[a-f0-9]{32}_[a-f0-9]{10}|llx-[A-Za-z0-9]{40,60}|pcsk_[A-Za-z0-9_]{40,90}"
     r")(?![A-Za-z0-9])"
 )
-_JWT = r"(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,4000}\.eyJ[A-Za-z0-9_-]{4,8000}\.[A-Za-z0-9_-]{0,2000}"
+_JWT = (
+    r"(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,4000}\.eyJ[A-Za-z0-9_-]{4,8000}\.[A-Za-z0-9_-]{0,2000}"
+)
 _TOKEN = LazyPattern(
     rf"{_JWT}|\bbearer\s{{1,3}}{_DONE}(?P<bearer>(?=[A-Za-z._~+/-]{{0,200}}\d)[A-Za-z0-9._~+/-]{{16,4000}}={{0,2}})|"
     rf"\bauthorization[\"']?\s?[:=]\s?[\"']?(?:basic|token|digest|apikey|negotiate)\s{{1,3}}{_DONE}(?P<given>[A-Za-z0-9._~+/-]{{6,4000}}={{0,2}})",
@@ -159,7 +184,9 @@ _TOKEN = LazyPattern(
 
 
 def api_keys(text: str) -> Iterator[Span]:
-    """Keys that are known by how they begin: of model providers, clouds, code hosts, chats, payments and mail."""
+    """Keys that are known by how they begin: of model providers, clouds, code hosts, chats,
+    payments and mail.
+    """
     for match in _API_KEY.finditer(text):
         yield match.span()
 
@@ -175,7 +202,7 @@ def tokens(text: str) -> Iterator[Span]:
             yield match.span()
 
 
-# -- numbers with check digits ----------------------------------------------------------------------------------------
+# -- numbers with check digits ---------------------------------------------------------------------
 
 _CARD = LazyPattern(
     r"(?<![\w=+-])(?<!\d[.,])(?:\d{13,19}|\d{4}(?P<a>[ -])\d{4}(?P=a)\d{4}(?P=a)\d{4}(?:(?P=a)\d{1,3})?|"
@@ -190,7 +217,8 @@ _IBAN_BEGINS = LazyPattern(r"(?<![A-Za-z0-9])[A-Za-z]{2}\d{2}(?=[ -]?[A-Za-z0-9]
 def cards(text: str) -> Iterator[Span]:
     """Numbers of payment cards, also in groups."""
     for match in _CARD.finditer(text) if _LONG.search(text) else ():
-        for number in (match[0], match[0][:IN_FOURS]):  # the short group after four others may be no part of it
+        # the short group after four others may be no part of it
+        for number in (match[0], match[0][:IN_FOURS]):
             if is_card(number.replace(" ", "").replace("-", "")):
                 yield match.start(), match.start() + len(number)
                 break
@@ -209,7 +237,9 @@ def ibans(text: str) -> Iterator[Span]:
 
 
 def _after(text: str, start: int, count: int) -> int | None:
-    """The place after so many letters and digits, between which single spaces or hyphens may stand; None if there are fewer."""
+    """The place after so many letters and digits, between which single spaces or hyphens may stand;
+    None if there are fewer.
+    """
     at, separated = start, False
     while count and at < len(text):
         if text[at].isascii() and text[at].isalnum():
@@ -222,7 +252,7 @@ def _after(text: str, start: int, count: int) -> int | None:
     return None if count else at
 
 
-# -- e-mail and phone -------------------------------------------------------------------------------------------------
+# -- e-mail and phone ------------------------------------------------------------------------------
 
 _FILES = "png|jpe?g|gif|svg|webp|ico|css|scss|js|mjs|ts|tsx|jsx|json|ya?ml|toml|xml|html?|py|rs|go|java|md|txt|sh|lock|zip|gz|pdf"
 _EMAIL = LazyPattern(
@@ -243,7 +273,19 @@ _CALLED = LazyPattern(
     r"(\d(?:[ .\-/()]{0,2}\d){6,13})(?![\w%]|[.,:/-]\d)",
     re.I,
 )
-_CALLS = ("phone", "tel", "mobile", "cell", "fax", "call", "text", "ring", "whatsapp", "sms", "signal")
+_CALLS = (
+    "phone",
+    "tel",
+    "mobile",
+    "cell",
+    "fax",
+    "call",
+    "text",
+    "ring",
+    "whatsapp",
+    "sms",
+    "signal",
+)
 _DIGITS = LazyPattern(r"\d[ .\-/()]{0,3}\d[ .\-/()]{0,3}\d[ .\-/()]{0,3}\d")
 _DATE = LazyPattern(
     r"\d{4}[-./]\d{1,2}[-./]\d{1,2}|\d{1,2}[-./]\d{1,2}[-./](?:\d{4}|\d{2}(?!\d))|(?:19|20)\d{2}\s?[-/]\s?(?:19|20)\d{2}"
@@ -257,7 +299,9 @@ def emails(text: str) -> Iterator[Span]:
 
 
 def phones(text: str) -> Iterator[Span]:
-    """Phone numbers: with a country code, in the groups of North America or behind a 0, and plain ones where the words say so."""
+    """Phone numbers: with a country code, in the groups of North America or behind a 0, and plain
+    ones where the words say so.
+    """
     if _DIGITS.search(text) is None:
         return
     for match in _PHONE.finditer(text):
@@ -280,7 +324,7 @@ FINDERS: Mapping[Kind, Callable[[str], Iterator[Span]]] = {
 }
 
 
-# -- check digits -----------------------------------------------------------------------------------------------------
+# -- check digits ----------------------------------------------------------------------------------
 
 # What numbers of each network begin with, as ranges of their first digits, and how long they are.
 _NETWORKS: tuple[tuple[tuple[tuple[str, str], ...], frozenset[int]], ...] = (
@@ -309,21 +353,34 @@ IBAN_LENGTHS = {each[:2]: int(each[2:]) for each in _IBANS.split()}
 
 def luhn(digits: str) -> bool:
     """True if the last of these digits is the check digit of the others (ISO/IEC 7812-1)."""
-    doubled = (int(digit) * factor for digit, factor in zip(reversed(digits), cycle((1, 2)), strict=False))
+    doubled = (
+        int(digit) * factor for digit, factor in zip(reversed(digits), cycle((1, 2)), strict=False)
+    )
     return sum(number - 9 if number > 9 else number for number in doubled) % 10 == 0
 
 
 def is_card(digits: str) -> bool:
-    """True if digits can be the number of a payment card: a known network, its length, and the check digit."""
-    return len(set(digits)) > 1 and luhn(digits) and any(
-        len(digits) in lengths and any(first <= digits[: len(first)] <= last for first, last in ranges)
-        for ranges, lengths in _NETWORKS
-    )  # fmt: skip
+    """True if digits can be the number of a payment card: a known network, its length, and the
+    check digit.
+    """
+    return (
+        len(set(digits)) > 1
+        and luhn(digits)
+        and any(
+            len(digits) in lengths
+            and any(first <= digits[: len(first)] <= last for first, last in ranges)
+            for ranges, lengths in _NETWORKS
+        )
+    )
 
 
 def is_iban(text: str) -> bool:
-    """True if a text without spaces is an IBAN: its country's length, and the check digits (ISO 13616)."""
+    """True if a text without spaces is an IBAN: its country's length, and the check digits (ISO
+    13616).
+    """
     text = text.upper()
-    if IBAN_LENGTHS.get(text[:2]) != len(text) or not (text.isascii() and text.isalnum() and text[2:4].isdigit()):
+    if IBAN_LENGTHS.get(text[:2]) != len(text) or not (
+        text.isascii() and text.isalnum() and text[2:4].isdigit()
+    ):
         return False
     return int("".join(str(int(sign, 36)) for sign in text[4:] + text[:4])) % 97 == 1

@@ -1,7 +1,8 @@
-"""PDFs and redaction: what is redacted in the texts of their pages, and the PDF that stands in place of one that has some.
+"""PDFs and redaction: what is redacted in the texts of their pages, and the PDF that stands in
+place of one that has some.
 
-That one is a PDF itself: whoever reads the message again, a program or a model's provider, finds a file of the type that the
-message says.
+That one is a PDF itself: whoever reads the message again, a program or a model's provider, finds a
+file of the type that the message says.
 """
 
 from __future__ import annotations
@@ -13,14 +14,17 @@ from itertools import pairwise
 from .redactor import Redaction, Redactor, marker
 
 _EDGE = 500  # characters of a page that are searched together with its neighbour's
-# The kind that stands for a PDF that could not be read in time, or within its share of memory: nobody knows what is in it.
+# The kind that stands for a PDF that could not be read in time, or within its share of memory:
+# nobody knows what is in it.
 UNREAD = "unread"
 _WHY = "A PDF with this in its text was here. It was not kept."
 _WHY_UNREAD = "A PDF that could not be searched in time was here. It was not kept."
 
 
 def search_pages(redactor: Redactor, pages: Sequence[str]) -> Mapping[str, int]:
-    """Count what of each kind is in the texts of pages. A secret may begin on one page and end on the next."""
+    """Count what of each kind is in the texts of pages. A secret may begin on one page and end on
+    the next.
+    """
     counts = Counter[str]()
     for page in pages:
         counts.update(redactor.redact(page).counts)
@@ -31,7 +35,9 @@ def search_pages(redactor: Redactor, pages: Sequence[str]) -> Mapping[str, int]:
 
 
 def redact_pages(redactor: Redactor, pages: Sequence[str]) -> list[str]:
-    """The texts of pages without what is redacted. Where a secret goes on, the next page's first lines stand with its marker."""
+    """The texts of pages without what is redacted. Where a secret goes on, the next page's first
+    lines stand with its marker.
+    """
     done = list(pages)
     for at in range(len(done) - 1):
         end, start = _edges(done[at], done[at + 1])
@@ -47,19 +53,23 @@ def _edges(before: str, after: str) -> tuple[str, str]:
 
 
 def _across(redactor: Redactor, end: str, start: str) -> Redaction | None:
-    """The end of a page and the start of the next together, without what is found in both together and in neither alone, of which
-    the counts are; None where there is no such thing.
+    """The end of a page and the start of the next together, without what is found in both together
+    and in neither alone, of which the counts are; None where there is no such thing.
 
-    The words of a text go on behind a space; a key goes on at once. The number of a page and a date behind it are no phone.
+    The words of a text go on behind a space; a key goes on at once. The number of a page and a date
+    behind it are no phone.
     """
     alone = Counter(redactor.redact(end).counts) + Counter(redactor.redact(start).counts)
-    for done in (redactor.redact(f"{end} {start}"), redactor.redact_words(f"{end}{start}", besides=("phone",))):
+    for done in (
+        redactor.redact(f"{end} {start}"),
+        redactor.redact_words(f"{end}{start}", besides=("phone",)),
+    ):
         if counts := Counter(done.counts) - alone:
             return Redaction(text=done.text, counts=dict(counts))
     return None
 
 
-# -- the PDF in place of one ------------------------------------------------------------------------------------------
+# -- the PDF in place of one -----------------------------------------------------------------------
 
 
 def pdf_marker(kinds: Iterable[str]) -> bytes:
@@ -70,7 +80,8 @@ def pdf_marker(kinds: Iterable[str]) -> bytes:
     return _written(
         b"<< /Type /Catalog /Pages 2 0 R >>",
         b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
-        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 5 0 R /Resources << /Font << /F1 4 0 R >> >> >>",
+        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 5 0 R /Resources << "
+        b"/Font << /F1 4 0 R >> >> >>",
         b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
         _stream(f"BT /F1 12 Tf 16 TL 72 720 Td {shown} ET".encode()),
     )

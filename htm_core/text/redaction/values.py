@@ -1,4 +1,6 @@
-"""Redaction of all that is stored with a text: metadata, names, tags, and the exact bytes of a framework's message."""
+"""Redaction of all that is stored with a text: metadata, names, tags, and the exact bytes of a
+framework's message.
+"""
 
 from __future__ import annotations
 
@@ -24,18 +26,23 @@ from .redactor import MARKER, Redactor, marker
 # The key of a mention's metadata that says how many of which kind were redacted.
 REDACTED = "htm_redacted"
 # Texts below these keys are ids: long digits in them are no numbers of cards and phones.
-_IDS = frozenset(("id", "tool_call_id", "call_id", "run_id", "thread_id", "thread", "checkpoint_id"))
+_IDS = frozenset(
+    ("id", "tool_call_id", "call_id", "run_id", "thread_id", "thread", "checkpoint_id")
+)
 _NUMBERS: tuple[Kind, ...] = ("iban", "card", "phone")
 _SECRET = LazyPattern(rf"(?:[A-Za-z0-9]{{1,20}}[_-]){{0,4}}(?:{SECRET_NAMES})", re.I)
 _BASE64 = LazyPattern(r"[A-Za-z0-9+/_\s-]{256,}+={0,2}\s*+")
 # Some look like an IBAN, with a checksum that is right by chance: one in some thousands.
 _UUID = LazyPattern(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
-_DATA_URL = LazyPattern(r"data:[\w/+.-]{0,100}(?:;[\w.+-]{1,40}=[^\s;,]{1,100}){0,9}(?P<base64>;base64)?,", re.I)
+_DATA_URL = LazyPattern(
+    r"data:[\w/+.-]{0,100}(?:;[\w.+-]{1,40}=[^\s;,]{1,100}){0,9}(?P<base64>;base64)?,", re.I
+)
 # The keys behind which messages have files in base64, short ones too.
 _FILES = frozenset(("base64", "data", "file_data", "bytes"))
 _MARK = "$htm"  # of values that JSON has no type for: prompt/exact_json.py
 _UUID_LENGTH = 36
-_LONGEST_WORD = 4_096  # characters: what is longer without any space or line break, and is base64, are bytes
+# characters: what is longer without any space or line break, and is base64, are bytes
+_LONGEST_WORD = 4_096
 _LONG_NUMBER = 10**12  # an integer from here on may be a card's number
 
 # How much of which kind a redactor finds in a PDF's text; nothing in one that cannot be read.
@@ -43,7 +50,9 @@ SearchPdf: TypeAlias = Callable[[bytes, Redactor], Mapping[str, int]]
 
 
 class Counted:
-    """Redacts values of any shape, and counts what was redacted. `search_pdf` searches PDFs; without it they stay."""
+    """Redacts values of any shape, and counts what was redacted. `search_pdf` searches PDFs;
+    without it they stay.
+    """
 
     def __init__(self, redactor: Redactor, *, search_pdf: SearchPdf | None = None) -> None:
         self._redactor = redactor
@@ -52,7 +61,9 @@ class Counted:
         self.has_pdf = False  # whether what was redacted so far had one
 
     def text(self, text: str) -> str:
-        """A text without what is redacted. A UUID alone is an identifier, as what stands below the key `id`."""
+        """A text without what is redacted. A UUID alone is an identifier, as what stands below the
+        key `id`.
+        """
         if len(text) == _UUID_LENGTH and _UUID.fullmatch(text):
             return self._identifier(text)
         done = self._redactor.redact(text)
@@ -60,7 +71,9 @@ class Counted:
         return done.text
 
     def value(self, value: Any, *, of: str | None = None) -> Any:
-        """A value of JSON's types, without what is redacted; `of` is the key that it stands behind."""
+        """A value of JSON's types, without what is redacted; `of` is the key that it
+        stands behind.
+        """
         if isinstance(value, str):
             return self._text_of(value, of)
         if isinstance(value, int) and not isinstance(value, bool) and value >= _LONG_NUMBER:
@@ -73,10 +86,11 @@ class Counted:
         return value
 
     def payload(self, payload: bytes) -> bytes:
-        """Bytes without what is redacted: JSON value by value, text as a whole. Other bytes are searched as they are.
+        """Bytes without what is redacted: JSON value by value, text as a whole. Other bytes are
+        searched as they are.
 
-        A text within it that is a file, as base64 or in a data URL, is decoded, redacted and encoded again. A PDF with something in
-        its text is replaced by one that says so.
+        A text within it that is a file, as base64 or in a data URL, is decoded, redacted and
+        encoded again. A PDF with something in its text is replaced by one that says so.
         """
         try:
             parsed = json.loads(payload)
@@ -86,7 +100,9 @@ class Counted:
         if not isinstance(parsed, dict | list):
             return self._bytes(payload)
         made = self.value(parsed)
-        return payload if made == parsed else json.dumps(made, separators=(",", ":")).encode("ascii")
+        return (
+            payload if made == parsed else json.dumps(made, separators=(",", ":")).encode("ascii")
+        )
 
     def _bytes(self, payload: bytes) -> bytes:
         try:
@@ -97,7 +113,12 @@ class Counted:
         return payload if done == text else done.encode(encoding, "replace")
 
     def _text_of(self, value: str, of: str | None) -> str:
-        if of is not None and value.strip() and _SECRET.fullmatch(of) and "password" in self._redactor.kinds:
+        if (
+            of is not None
+            and value.strip()
+            and _SECRET.fullmatch(of)
+            and "password" in self._redactor.kinds
+        ):
             if not value.startswith("[redacted:"):
                 self.counts["password"] += 1
                 return marker("password")
@@ -106,7 +127,8 @@ class Counted:
             return self._identifier(value)
         if head := _DATA_URL.match(value):
             return self._data_url(value, head.end(), is_base64=head["base64"] is not None)
-        is_long = " " not in value and _BASE64.fullmatch(value) is not None  # words without commas look like it
+        # words without commas look like it
+        is_long = " " not in value and _BASE64.fullmatch(value) is not None
         done = self._base64(value) if is_long or of in _FILES else None
         return self.text(value) if done is None else done
 
@@ -121,11 +143,14 @@ class Counted:
         return self.text(head) + (self.text(body) if encoded is None else encoded)
 
     def _base64(self, text: str) -> str | None:
-        """A file in base64 without what is redacted; None for what may be a text that only looks like base64."""
+        """A file in base64 without what is redacted; None for what may be a text that only looks
+        like base64.
+        """
         inside = decode_base64(text)
         if inside is None:
             return None
-        done, is_one_line = self._file(inside), len(text.split()) == 1  # words may stand in lines, or behind a picture
+        # words may stand in lines, or behind a picture
+        done, is_one_line = self._file(inside), len(text.split()) == 1
         if done is None:
             return text if is_one_line and len(text) > _LONGEST_WORD else None
         if done != inside:
@@ -133,9 +158,11 @@ class Counted:
         return text if is_one_line else None
 
     def _file(self, data: bytes) -> bytes | None:
-        """A file's bytes: a text or a PDF without what is redacted, or another that is known by how it begins, and stays.
+        """A file's bytes: a text or a PDF without what is redacted, or another that is known by how
+        it begins, and stays.
 
-        None for bytes of no kind that is known, and for a text with nothing to redact. LlamaIndex has files as base64 in bytes.
+        None for bytes of no kind that is known, and for a text with nothing to redact. LlamaIndex
+        has files as base64 in bytes.
         """
         try:
             text = data.decode()
@@ -154,9 +181,11 @@ class Counted:
         return None if done == data else done
 
     def _pdf(self, data: bytes) -> bytes | None:
-        """A PDF; one that says what it had, where there is something to redact in its text. None for what is no PDF.
+        """A PDF; one that says what it had, where there is something to redact in its text. None
+        for what is no PDF.
 
-        What only has the sign of a PDF somewhere at its head, and nothing to redact in its pages, may be a text about PDFs: None.
+        What only has the sign of a PDF somewhere at its head, and nothing to redact in its pages,
+        may be a text about PDFs: None.
         """
         if not may_be_pdf(data):
             return None
@@ -197,11 +226,15 @@ class Counted:
         return dict(value) if done == text else {**value, "of": written}
 
 
-def redact_draft(draft: Draft, redactor: Redactor | None, *, search_pdf: SearchPdf | None = None) -> Draft:
-    """A draft without what is redacted; `metadata["htm_redacted"]` then says how many of which kind.
+def redact_draft(
+    draft: Draft, redactor: Redactor | None, *, search_pdf: SearchPdf | None = None
+) -> Draft:
+    """A draft without what is redacted; `metadata["htm_redacted"]` then says how many of which
+    kind.
 
-    `search_pdf` searches the PDFs in its payload. Its session and its id are identifiers, and stay. A vector of the text that was
-    redacted is left out. Raises `InvalidInput` for a key with something in it that would be redacted: two keys could become one.
+    `search_pdf` searches the PDFs in its payload. Its session and its id are identifiers, and stay.
+    A vector of the text that was redacted is left out. Raises `InvalidInput` for a key with
+    something in it that would be redacted: two keys could become one.
     """
     if redactor is None:
         return draft
@@ -213,23 +246,33 @@ def redact_draft(draft: Draft, redactor: Redactor | None, *, search_pdf: SearchP
     tags = redact_tags(draft.tags, redactor, done.counts)
     inside = Counted(redactor, search_pdf=search_pdf)
     payload = inside.payload(draft.payload) if isinstance(draft.payload, bytes) else draft.payload
-    counts = done.counts | inside.counts  # the larger of each kind: a framework's message has the same words once more
+    # the larger of each kind: a framework's message has the same words once more
+    counts = done.counts | inside.counts
     if not counts:
         return draft
     return replace(
-        draft, content=content, name=name, tags=tags, payload=payload, metadata=with_counts(metadata, counts),
+        draft,
+        content=content,
+        name=name,
+        tags=tags,
+        payload=payload,
+        metadata=with_counts(metadata, counts),
         vector=draft.vector if content == draft.content else None,
-    )  # fmt: skip
+    )
 
 
 def with_markers(draft: Draft, redactor: Redactor | None) -> Draft:
-    """A part of a text that was redacted as a whole, with how many markers of which kind are in it."""
+    """A part of a text that was redacted as a whole, with how many markers of which
+    kind are in it.
+    """
     counts = Counter(MARKER.findall(draft.content)) if redactor is not None else Counter[str]()
     return replace(draft, metadata=with_counts(draft.metadata, counts)) if counts else draft
 
 
 def redact_item(item: CollectionItem, redactor: Redactor | None) -> CollectionItem:
-    """An item without what is redacted. Its id, namespace and reference are identifiers, and stay."""
+    """An item without what is redacted. Its id, namespace and reference are
+    identifiers, and stay.
+    """
     if redactor is None:
         return item
     done = Counted(redactor)
@@ -243,7 +286,12 @@ def redact_item(item: CollectionItem, redactor: Redactor | None) -> CollectionIt
     if not done.counts:
         return item
     return replace(
-        item, content=content, texts=texts, value=value, payload=payload, metadata=with_counts(metadata, done.counts)
+        item,
+        content=content,
+        texts=texts,
+        value=value,
+        payload=payload,
+        metadata=with_counts(metadata, done.counts),
     )
 
 
@@ -265,7 +313,8 @@ def refuse_secret(redactor: Redactor | None, name: object, *, what: str) -> None
         return
     if counts := redactor.redact(name).counts:
         raise InvalidInput(
-            f"expected a {what} without what the redactor takes out, got one with {', '.join(counts)}; nothing was stored: name it "
+            f"expected a {what} without what the redactor takes out, got one with "
+            f"{', '.join(counts)}; nothing was stored: name it "
             "by something else"
         )
 

@@ -24,11 +24,25 @@ class _Threads:
         """The messages of a thread; times are texts in ISO 8601."""
         assert (thread_uuid, order) == ("7b", "asc")
         said = [
-            ("7c", "user", "Eve", "I have worked at the harbour since May.", "2026-05-04T09:00:00Z"),
+            (
+                "7c",
+                "user",
+                "Eve",
+                "I have worked at the harbour since May.",
+                "2026-05-04T09:00:00Z",
+            ),
             ("7d", "assistant", None, "Noted.", "2026-05-04T09:00:05Z"),
         ]
         return [
-            Row(uuid_=id, role=role, name=name, content=content, reference_time=at, created_at=at, metadata=None)
+            Row(
+                uuid_=id,
+                role=role,
+                name=name,
+                content=content,
+                reference_time=at,
+                created_at=at,
+                metadata=None,
+            )
             for id, role, name, content, at in said
         ]
 
