@@ -514,8 +514,14 @@ def write_answer(route: Route, value: Any) -> bytes:
 
 
 def read_answer(route: Route, body: bytes) -> Any:
-    """The answer of a verb from its JSON."""
-    return answering(route).validate_json(b"[" + body + b"]")[0]
+    """The answer of a verb from its JSON. Fields that a newer server has added are left out."""
+    return _reading(route).validate_json(b"[" + body + b"]")[0]
+
+
+@cache
+def _reading(route: Route) -> TypeAdapter[Any]:
+    hint, lenient = answer_type(route), CONFIG | ConfigDict(extra="ignore")
+    return TypeAdapter(tuple[hint], config=lenient)  # type: ignore[valid-type]  # as above
 
 
 def jsonable(value: Any) -> Any:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import json
 from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
-from htm_core import Conflict, Draft, InvalidInput, Memory, NotFound, Window
+from htm_core import Conflict, Draft, InvalidInput, Memory, NotFound, TagCount, Window
 from htm_core.client import AsyncClient, Client, RequestRefused, ServerUnavailable
 from htm_core.client import arguments as wire
 from htm_core.client.routes import HANDLES, NOT_SERVED, ROUTES, by_verb
@@ -43,6 +44,13 @@ def test_each_verb_of_the_client_has_the_signature_of_the_memorys(verb: str) -> 
         assert [(each.name, each.kind, each.default) for each in theirs] == [
             (each.name, each.kind, each.default) for each in own
         ]
+
+
+def test_a_field_that_a_newer_server_has_added_is_left_out() -> None:
+    [route] = [each for each in ROUTES if each.verb == "tags.popular"]
+    counts = [TagCount(tag="food", nodes=2)]
+    [row] = json.loads(wire.write_answer(route, counts))
+    assert wire.read_answer(route, json.dumps([row | {"newer": 1}]).encode()) == counts
 
 
 def test_what_is_remembered_is_recalled(client: Client) -> None:
