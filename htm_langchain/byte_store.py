@@ -29,7 +29,8 @@ class HTMByteStore(BaseStore[str, bytes]):
 
     Args:
         namespace: The store's own name, "default" by default. Everyone of the tenant who names it
-        has the same one. store: Options of the memory that it works on.
+            has the same one.
+        store: Options of the memory that it works on.
 
     Keys are any text that is not empty, values bytes, at most 240 MB of them; with a redactor
     behind it, which reads them, 64. What is kept here is not a memory, and recall never finds it.

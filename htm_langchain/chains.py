@@ -69,28 +69,26 @@ def with_memory(
         runnable: The chain, or anything that LangChain makes a runnable of.
         memory: The memory. Each call works on it as the call's user and session.
         input_key: Where an input that is a mapping has the question; by default "input", else its
-        only key. history_key: Where the chain expects the history, with what was recalled. With
-        None, and for an input that is a text, a
-            message or a list of messages, the history comes before the question itself.
+            only key.
+        history_key: Where the chain expects the history, with what was recalled. With None, and for
+            an input that is a text, a message or a list of messages, the history comes before the
+            question itself.
         output_key: Where an output that is a mapping has the answer; by default the first of
-        "output", "answer",
-            "result", "text" and "messages" that it has.
+            "output", "answer", "result", "text" and "messages" that it has.
         budget: Tokens of history and recall together; 16,000 by default.
         keep: Which messages recall may find: roles such as `("user",)`, or a callable of a message.
-        By default all. The
-            log has every message in any case.
+            By default all. The log has every message in any case.
         options: Options of `RunOptions` say whose memory a call is about, and those of
-        `PromptOptions` what is recalled, and where
-            it goes. Where the history has a key, the chain itself makes a message of the question,
-            and what was recalled is the last user's message of the history, which the assistant
-            answers with a word, so that they speak in turns; with inject="message" it does not, and
-            with "system" it is a system message.
+            `PromptOptions` what is recalled, and where it goes. Where the history has a key, the
+            chain itself makes a message of the question, and what was recalled is the last user's
+            message of the history, which the assistant answers with a word, so that they speak in
+            turns; with inject="message" it does not, and with "system" it is a system message.
 
     Recalled are the user's memories and what the tenant shares; without a user, the session's own
     and what the tenant shares. The question is kept before the chain runs, and the answer after it.
     When a stream breaks, the answer so far is kept, with `interrupted` in its `response_metadata`
-    and in its mention's metadata. A failure of memory does not stop the chain: it is logged, and
-    shown as a failed run in the trace.
+    and in its mention's metadata. A failure of memory does not stop the
+    chain: it is logged, and shown as a failed run in the trace.
 
     A call narrows what is recalled by `where`, `tags`, `timeframe` and `limit` in its
     `configurable`: both filters hold then, and all tags; a timeframe and a limit replace those

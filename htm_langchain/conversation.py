@@ -85,27 +85,33 @@ class Conversation:
         log: The session that is written.
         saves: Whether anything is; false for an agent that was called by another agent's tool.
         restores: Whether the log may be shown. An agent that a graph calls is shown what the graph
-        gives it. key: Tells messages without ids from those of other conversations.
+            gives it.
+        key: Tells messages without ids from those of other conversations.
         saved: The messages that the log is known to have, in its order, each with its fingerprint.
         waiting: Messages that could not be kept yet.
         last: The last question, with what memory adds to it.
         before: What the log has from before a boundary, after that boundary.
         begins_log: The stored id of the message before which the log has nothing, where it was
-        looked: nothing comes there later. thread: The thread of a checkpointer; None without one,
-        where all of a session is one conversation. saver: The checkpointer in which the thread was
-        seen last. lock: Held while a log is written, which several runs and threads may share.
+            looked: nothing comes there later.
+        thread: The thread of a checkpointer; None without one, where all of a session is one
+            conversation.
+        saver: The checkpointer in which the thread was seen last.
+        lock: Held while a log is written, which several runs and threads may share.
         is_first: Whether this process knew no other thread of the session when the thread began.
         is_deleted: Whether the thread was deleted, so that the log is to show no more of it.
         run: What stands for the run in which the turn began.
         has_warned: Whether the log says already that this turn's messages could not be kept at
-        once. deadline: The time that memory has left in this turn.
+            once.
+        deadline: The time that memory has left in this turn.
         keep: Which messages recall may find, as `htm_core.prompt.keep.check_keep` has it; by
-        default all. by_agent: Whether another agent speaks where a user does elsewhere, so that
-        these are not a user's words. profile: What is known of the user from other conversations,
-        as it was when this one began here. forgotten: The ids of what the agent itself has
-        forgotten. outgrown: Whether the conversation has more than its window shows. Then the
-        profile is read in each turn, with what only
-            this conversation says.
+            default all.
+        by_agent: Whether another agent speaks where a user does elsewhere, so that these are not a
+            user's words.
+        profile: What is known of the user from other conversations, as it was when this one began
+            here.
+        forgotten: The ids of what the agent itself has forgotten.
+        outgrown: Whether the conversation has more than its window shows. Then the profile is read
+            in each turn, with what only this conversation says.
     """
 
     memory: Memory

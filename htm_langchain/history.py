@@ -54,25 +54,24 @@ class HTMChatMessageHistory(BaseChatMessageHistory):
     Args:
         session_id: The conversation.
         memory: The memory. The messages are its user's; of a memory without a user they belong to
-        the session alone. budget: With a number of tokens, `messages` is the window of the newest
-        whole turns that fit. By default it is
-            all messages. `all_messages` always is.
+            the session alone.
+        budget: With a number of tokens, `messages` is the window of the newest whole turns that
+            fit. By default it is all messages. `all_messages` always is.
         recall: With True, a message at the end, marked as reference data, holds what long-term
-        memory knows about the
-            question and the window does not show. The assistant answers it with a word, so that
-            they speak in turns. The question is the one that the chain was given for which
-            `RunnableWithMessageHistory` loads the history, else the last message of a user, in
-            which then all this stands.
+            memory knows about the question and the window does not show. The assistant answers it
+            with a word, so that they speak in turns. The question is the one that the chain was
+            given for which `RunnableWithMessageHistory` loads the history, else the last message of
+            a user, in which then all this stands.
         input_key: Where an input of the chain that is a mapping has the question, as in
-        `input_messages_key`; by default
-            "input", else its only key with words.
+            `input_messages_key`; by default "input", else its only key with words.
 
     New chains are better served by `with_memory`, which needs none of this. Making one costs
     nothing: nothing is read before `messages` is. What an instance has read it shows until it
-    writes, because a runnable reads twice, and would otherwise lose the user's message when another
-    process writes in between. Make one for each call, as LangChain does. A message without an id
-    gets one. Raises `InvalidInput` and `StorageError`; `InvalidInput` too where recall cannot know
-    the question, as when such a chain streams: it then says which line does.
+        writes, because a runnable reads twice, and would
+    otherwise lose the user's message when another process writes in between. Make one for each
+    call, as LangChain does. A message without an id gets one. Raises `InvalidInput` and
+    `StorageError`; `InvalidInput` too where recall cannot know the question, as when such a chain
+    streams: it then says which line does.
 
         chain = RunnableWithMessageHistory(prompt | model, lambda session:
         HTMChatMessageHistory(session, memory))
@@ -138,8 +137,8 @@ class HTMChatMessageHistory(BaseChatMessageHistory):
         Args:
             messages: What was said, in order.
             at: When a message was said: a callable that answers with an aware datetime, or with
-            None for now. By default all are
-                said now; give it where a conversation of the past moves in.
+                None for now. By default all are said now; give it where a conversation of the past
+                moves in.
 
         Raises `InvalidInput` for a time that is naive or none.
         """

@@ -49,7 +49,8 @@ class MemoryPart:
         context: What was recalled for the question.
         conversation: The conversation, with what is known of its user.
         recall_budget: Tokens at most of what was recalled, beside the line that says what day it
-        is. profile_budget: Tokens at most of what is known of the user, beside that line.
+            is.
+        profile_budget: Tokens at most of what is known of the user, beside that line.
         counts: Counts the tokens of messages.
     """
 

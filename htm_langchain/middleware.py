@@ -127,36 +127,32 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
     Args:
         memory: The memory. Each run works on it as the run's user and session.
         scope: What is recalled: "user", "session" or "tenant". By default all of a known user's
-        memories, and only the
-            session's where no user is known.
+            memories, and only the session's where no user is known.
         budget: Tokens of a request, with system prompt, tools and recall. By default 0.7 of the
-        input that the model's
-            profile names, else 16,000. A message that is too long for it loses its middle in the
-            request, with a line that says so; the log has it whole.
+            input that the model's profile names, else 16,000. A message that is too long for it
+            loses its middle in the request, with a line that says so; the log has it whole.
         profile_budget: Tokens at most of what is known of a user from other conversations, which is
-        shown with what is
-            recalled; 300 by default, never more than a tenth of the budget, 0 shows nothing.
-            Nothing without a known user, with scope="session", and where recall is narrowed by
-            `where`, `tags`, a `timeframe` or `limit=0`.
+            shown with what is recalled; 300 by default, never more than a tenth of the budget, 0
+            shows nothing. Nothing without a known user, with scope="session", and where recall is
+            narrowed by `where`, `tags`, a `timeframe` or `limit=0`.
         keep: Which messages recall may find: roles such as `("user", "assistant")`, or a callable
-        of a message. By default
-            all. The log has every message, so that the conversation goes on as it was.
+            of a message. By default all. The log has every message, so that the conversation goes
+            on as it was.
         tools: Which of "recall", "remember" and "forget" the model may use by itself; none by
-        default. restore: Whether a run that brings only a new turn is shown what the log has from
-        before it; True by default. subagents: Whether an agent that another agent's tool calls, or
-        a graph with a prompt of its own, is kept too, in a
-            session of its own. It is shown what memory knows in any case.
+            default.
+        restore: Whether a run that brings only a new turn is shown what the log has from before it;
+            True by default.
+        subagents: Whether an agent that another agent's tool calls, or a graph with a prompt of its
+            own, is kept too, in a session of its own. It is shown what memory knows in any case.
         palace: A `htm_core.palace.Palace` that is consulted about each question before the model
-        is. The model reads the
-            evidence, and the answer's `response_metadata["htm_grounding"]` holds it. A thread that
-            starts is shown what the palace wakes up to.
+            is. The model reads the evidence, and the answer's `response_metadata["htm_grounding"]`
+            holds it. A thread that starts is shown what the palace wakes up to.
         enforce: "strict" answers a question without evidence honestly, without the model, and
-        raises `Ungrounded` when a
-            layer of the palace could not be reached. "advise" lets the model answer.
+            raises `Ungrounded` when a layer of the palace could not be reached. "advise" lets the
+            model answer.
         name: The name among an agent's middleware; two of them need two names.
         options: Options of `RunOptions` say whose memory a run is about, and those of
-        `PromptOptions` what is recalled, and shown
-            where.
+            `PromptOptions` what is recalled, and shown where.
 
     A run narrows what is recalled by `where`, `tags`, `timeframe`, `as_of`, `valid_at`, `sources`,
     `min_trust` and `limit` in its context or its `configurable`: both filters hold then, and all

@@ -65,11 +65,12 @@ def create_palace_tools(
 
     Args:
         palace: The palace, of the same tenant as those who use the tools: user and session are
-        found for each run. user: A name, or a callable that takes the runtime; by default found as
-        `HTMMemoryMiddleware` does. session: Likewise.
+            found for each run.
+        user: A name, or a callable that takes the runtime; by default found as
+            `HTMMemoryMiddleware` does.
+        session: Likewise.
         trust_context: Whether a run's context and configuration may name another user and session
-        than the server's, as for
-            `HTMMemoryMiddleware`; False by default.
+            than the server's, as for `HTMMemoryMiddleware`; False by default.
 
     A model can set none of these. Raises `InvalidInput` for anything but a
     `htm_core.palace.Palace`.

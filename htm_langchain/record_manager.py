@@ -26,7 +26,8 @@ class HTMRecordManager(RecordManager):
 
     Args:
         namespace: The manager's own name, such as "htm/handbook". Everyone of the tenant who names
-        it has the same one. store: Options of the memory that it works on.
+            it has the same one.
+        store: Options of the memory that it works on.
 
     Times are those of the database's clock, which is one for all processes. It works for any vector
     store. Raises `InvalidInput` and `StorageError`.

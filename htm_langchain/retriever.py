@@ -46,13 +46,13 @@ class HTMRetriever(BaseRetriever):
         k: Documents at most, 10 by default, up to 1,000. `limit` is accepted as well.
         tagged: Tags that a memory must have, all of them. (`tags` are LangChain's own, for traces.)
         mode, scope, where, timeframe, as_of, valid_at, sources, min_trust, robot, session,
-        min_score, budget: As in
-            `Memory.recall`, whose options `htm_core.RecallOptions` describes.
+            min_score, budget: As in `Memory.recall`, whose options `htm_core.RecallOptions`
+                describes.
         hold: Whether hits go into working memory, and count as used. False by default.
         tenant: Another tenant than the memory's own, as for `HTMMemoryMiddleware`. By default a run
-        cannot choose one. trust_context: Whether a run's context and configuration may name another
-        user and session than the server's, as for
-            `HTMMemoryMiddleware`; False by default.
+            cannot choose one.
+        trust_context: Whether a run's context and configuration may name another user and session
+            than the server's, as for `HTMMemoryMiddleware`; False by default.
         only: Keeps the hits of which it is true.
 
     `invoke` takes `where`, `tags`, `timeframe` and `limit` (or `k`) for one call, and so does the
@@ -127,7 +127,7 @@ class HTMRetriever(BaseRetriever):
             input: The query.
             config: The run's configuration; its `configurable` says whose memory it is.
             kwargs: `where`, `tags`, `timeframe`, `as_of`, `valid_at`, `sources`, `min_trust` and
-            `limit` (or `k`) of this call.
+                `limit` (or `k`) of this call.
 
         Raises `InvalidInput`, `StorageError` and `ModelError`.
 

@@ -21,8 +21,9 @@ class LangChainTagger:
 
     Args:
         model: A chat model, or a name such as "openai:gpt-4.1-mini" for LangChain's
-        `init_chat_model`. instructions: Replaces the default instructions. The model is always
-        shown the tags in use. config: Goes with every call of the model.
+            `init_chat_model`.
+        instructions: Replaces the default instructions. The model is always shown the tags in use.
+        config: Goes with every call of the model.
 
     The memory's worker calls it, never the thread that remembers. Raises `InvalidInput` for what is
     no chat model, and `ImportError` for a name without the package `langchain`.
@@ -51,7 +52,8 @@ class LangChainPropositioner:
 
     Args:
         model: A chat model, or a name such as "openai:gpt-4.1-mini" for LangChain's
-        `init_chat_model`. instructions: Replaces the default instructions.
+            `init_chat_model`.
+        instructions: Replaces the default instructions.
         config: Goes with every call of the model.
 
     The memory's worker calls it, never the thread that remembers. Raises `InvalidInput` for what is

@@ -71,14 +71,12 @@ def create_recall_tool(
     Args:
         memory: The memory, or one of the same tenant: user and session are found for each run.
         scope: "user", "session" or "tenant" (everybody's). By default all of a known user's
-        memories, and only the
-            session's where no user is known.
+            memories, and only the session's where no user is known.
         name: The tool's name.
         description: What the model reads about the tool.
         options: Options of `RunOptions` say whose memory it is, and those of `PromptFilters` what
-        is shown. A `timeframe` holds
-            where the model names no time. A run may narrow it further, as for
-            `HTMMemoryMiddleware`.
+            is shown. A `timeframe` holds where the model names no time. A run may narrow it
+            further, as for `HTMMemoryMiddleware`.
 
     A model can set none of these. Raises `InvalidInput` for what these arguments cannot be.
 

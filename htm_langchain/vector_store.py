@@ -52,17 +52,16 @@ class HTMVectorStore(VectorStore):
     Args:
         embedding: Any LangChain `Embeddings`; by default the memory's own model.
         collection: The collection's name, "default" by default. Everyone of the tenant who names it
-        has the same one. memory: The memory to use; its user does not matter. Otherwise one is made
-        of `url` and `tenant`; both at once raise
-            `InvalidInput`.
+            has the same one.
+        memory: The memory to use; its user does not matter. Otherwise one is made of `url` and
+            `tenant`; both at once raise `InvalidInput`.
         url: A PostgreSQL DSN; by default `HTM_DATABASE_URL`, else the embedded server.
         tenant: The tenant, "default" by default.
         mode: How it searches by default: "hybrid" (meaning and words, the default), "vector" or
-        "text". Each search may
-            name its own.
+            "text". Each search may name its own.
         strategy: The older name of `mode`. Deprecated.
         kwargs: None other: what other stores call by other names is refused, with the name that it
-        has here.
+            has here.
 
     Ids are any text; adding a known one replaces its document. A document can be found as soon as
     adding returns, and comes back exactly, with every type in its metadata. Scores are in [0, 1], 1
@@ -246,10 +245,11 @@ class HTMVectorStore(VectorStore):
             texts: The texts.
             metadatas: The metadata of each text; by default none.
             ids: Their ids; for None, and for a None among them, a new one is made. Of ids that come
-            twice the last one counts. batch_size: How many texts at a time are embedded and then
-            written in one transaction; 1,000 by default. index: Whether they can be found by
-            meaning and by words. With False nothing is embedded; ids and filters find
-                them.
+                twice the last one counts.
+            batch_size: How many texts at a time are embedded and then written in one transaction;
+                1,000 by default.
+            index: Whether they can be found by meaning and by words. With False nothing is
+                embedded; ids and filters find them.
             kwargs: None other; the interface has it.
 
         Raises `InvalidInput`, and has then written nothing, `ModelError` and `StorageError`.
@@ -393,7 +393,8 @@ class HTMVectorStore(VectorStore):
 
         Args:
             query: The query. A blank one lists what satisfies the filter, in the order in which it
-            was first added. k: Documents at most; 4 by default.
+                was first added.
+            k: Documents at most; 4 by default.
             kwargs: The options `filter`, `mode` and `score_threshold`.
         """
         return _documents(find(self._items, query, k, self._options(kwargs)))

@@ -70,8 +70,7 @@ def fit(
         room: Tokens at most, by `counts`.
         low_water: Down to which share of the room the window is emptied when it moves, from 0 to 1.
         has_system_prompt: Whether the request has a system prompt besides. Without one, and without
-        a system message
-            among these, what comes before the first user message is left out.
+            a system message among these, what comes before the first user message is left out.
         counts: Counts the tokens of messages.
 
     System messages that come first stay, but for their middle where they leave little room for

@@ -43,17 +43,18 @@ class HTMMemoryBlock(PromptFields, BaseMemoryBlock[str]):
 
     Args:
         memory: The memory to use. Otherwise one is made of `robot`, `tenant` and `url`; both at
-        once raise `InvalidInput`. robot: The robot, "default" by default.
+            once raise `InvalidInput`.
+        robot: The robot, "default" by default.
         tenant: The tenant, "default" by default.
         user: Whose memories are recalled, from all of their sessions. By default the memory's own
-        user; without one only
-            this session's memories are recalled.
+            user; without one only this session's memories are recalled.
         url: A PostgreSQL DSN; by default `HTM_DATABASE_URL`, else the embedded server.
         name: The block's name, and its tag in the prompt.
         description: LlamaIndex's description of the block.
         priority: When LlamaIndex truncates blocks, the last passages of this one go first; with 0
-        it is not truncated. accept_short_term_memory: Whether it keeps what leaves short-term
-        memory. tokenizer_fn: Splits a text into tokens, to count them; by default LlamaIndex's.
+            it is not truncated.
+        accept_short_term_memory: Whether it keeps what leaves short-term memory.
+        tokenizer_fn: Splits a text into tokens, to count them; by default LlamaIndex's.
         options: What is recalled for the prompt, and what of a conversation recall may find.
 
     What leaves short-term memory is kept as said in its session. With `HTMChatStore` below,
@@ -121,7 +122,7 @@ class HTMMemoryBlock(PromptFields, BaseMemoryBlock[str]):
             messages: The messages. The same ones put again right after an error are stored once.
             from_short_term_memory: Whether they leave LlamaIndex's short-term memory.
             session_id: The session; by default the one that LlamaIndex wrote into each message,
-            else the memory's own.
+                else the memory's own.
 
         Raises `StorageError` when it is not known that they are stored.
         """

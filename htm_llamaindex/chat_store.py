@@ -35,17 +35,18 @@ class HTMChatStore(AsyncDBChatStore):
 
     Args:
         memory: The memory to use. Otherwise one is made of `robot`, `tenant` and `url`; both at
-        once raise `InvalidInput`. robot: The robot, "default" by default.
+            once raise `InvalidInput`.
+        robot: The robot, "default" by default.
         tenant: The tenant, "default" by default.
         user: Whose conversations these are. By default the memory's own user; without one each
-        belongs to its session alone. url: A PostgreSQL DSN; by default `HTM_DATABASE_URL`, else the
-        embedded server. handle: The name under which this process finds the memory; set when a
-        store is deserialised. timeout: Seconds that a method may take; 10 by default, None is no
-        limit. While the database does not answer, methods
-            raise `StorageError` at once.
+            belongs to its session alone.
+        url: A PostgreSQL DSN; by default `HTM_DATABASE_URL`, else the embedded server.
+        handle: The name under which this process finds the memory; set when a store is
+            deserialised.
+        timeout: Seconds that a method may take; 10 by default, None is no limit. While the database
+            does not answer, methods raise `StorageError` at once.
         keep: Which messages recall may find: roles, such as `["user", "assistant"]`, or a function
-        of a `ChatMessage`. By
-            default all. The log has every message.
+            of a `ChatMessage`. By default all. The log has every message.
 
     Every message is in PostgreSQL when `add_message` returns. What LlamaIndex deletes leaves the
     session's log but stays in long-term memory; to forget it, use the memory itself. It works in

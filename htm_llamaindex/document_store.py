@@ -38,7 +38,8 @@ class HTMDocumentStore(BaseDocumentStore):
 
     Args:
         namespace: The store's own name, "docstore" by default. Everyone of the tenant who names it
-        has the same one. store: Options of the memory that it works on.
+            has the same one.
+        store: Options of the memory that it works on.
 
     A node is no memory, and recall never finds it. Nodes come back as they were, with their
     relationships, embeddings and every type in their metadata. Several processes may write at once.
@@ -84,8 +85,7 @@ class HTMDocumentStore(BaseDocumentStore):
             docs: The documents or nodes. One with a known id replaces the old one.
             allow_update: With False, a known id raises `ValueError`, and nothing is added.
             batch_size: How many are written in one transaction, 3,333 by default; together they
-            have at most 240 MB there.
-                With more there are several.
+                have at most 240 MB there. With more there are several.
             store_text: With False only hashes are kept, and which node belongs to which document.
         """
         if batch_size is not None and (

@@ -18,7 +18,8 @@ class HTMIndexStore(KVIndexStore):
 
     Args:
         namespace: The store's own name, "index_store" by default. Everyone of the tenant who names
-        it has the same one. store: Options of the memory that it works on.
+            it has the same one.
+        store: Options of the memory that it works on.
 
     `load_index_from_storage` opens the index in another process. Where a store has several, give
     them ids of your own: `index.set_index_id("handbook")`. It is serialised as configuration, never

@@ -27,7 +27,8 @@ class HTMKVStore(BaseKVStore):
 
     Args:
         namespace: The store's own name, "kvstore" by default. Everyone of the tenant who names it
-        has the same one. store: Options of the memory that it works on.
+            has the same one.
+        store: Options of the memory that it works on.
 
     A value is a dict of JSON's types; datetimes, bytes, sets and the like come back too. It has at
     most 240 MB, from 1 MB on compressed. Keys are any text. What is kept here is not a memory, and
@@ -65,8 +66,7 @@ class HTMKVStore(BaseKVStore):
             kv_pairs: Keys with their values.
             collection: The collection that they go to.
             batch_size: How many are written in one transaction, 10,000 by default; together they
-            have at most 240 MB there.
-                With more there are several, in the order of the pairs.
+                have at most 240 MB there. With more there are several, in the order of the pairs.
         """
         if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1:
             raise InvalidInput(

@@ -181,33 +181,30 @@ class HTMMemory(PromptFields, BaseMemory):
         Args:
             session_id: The conversation; by default a new one.
             memory: The memory to use. Otherwise one is made of `robot`, `tenant` and `url`; both at
-            once raise
-                `InvalidInput`.
+                once raise `InvalidInput`.
             robot: The robot, "default" by default.
             tenant: The tenant, "default" by default.
             user: Whose memories are recalled; by default the memory's own user.
             url: A PostgreSQL DSN; by default `HTM_DATABASE_URL`, else the embedded server.
             chat_history: Becomes the session's log at once.
             token_limit: Tokens of all that `get` returns. Up to a third of them are for what is
-            recalled, and a tenth for what
-                is known of the user: with a small limit give `recall_tokens` and `profile_tokens`,
-                too.
+                recalled, and a tenth for what is known of the user: with a small limit give
+                `recall_tokens` and `profile_tokens`, too.
             tokenizer_fn: Splits a text into tokens, to count them; by default LlamaIndex's.
             palace: A `htm_core.palace.Palace` that is consulted about each question, as this user
-            and session. It brings
-                its own memory, unless another one of its tenant is given.
+                and session. It brings its own memory, unless another one of its tenant is given.
             enforce: With "strict" `get` raises `Ungrounded` when a layer of the palace could not be
-            reached. profile_tokens: Tokens at most of what is known of the user from other
-            conversations, in the same block;
-                never more than a tenth of the limit, 0 for none. None either where recall is
-                narrowed, or recalls nothing.
+                reached.
+            profile_tokens: Tokens at most of what is known of the user from other conversations, in
+                the same block; never more than a tenth of the limit, 0 for none. None either where
+                recall is narrowed, or recalls nothing.
             palace_tokens: Tokens at most of what a palace says to the question; never more than
-            half of the room. inject: Where memory's block goes, in what `get` returns alone:
-            "question" (the default), in the question's message
-                before its words, which every model's template takes. Where the question is still to
-                come, as in some chat engines, it is the last user's message, which the assistant
-                answers with a word. "message": a message before the question. "system": the end of
-                the system message with which the messages begin.
+                half of the room.
+            inject: Where memory's block goes, in what `get` returns alone: "question" (the
+                default), in the question's message before its words, which every model's template
+                takes. Where the question is still to come, as in some chat engines, it is the last
+                user's message, which the assistant answers with a word. "message": a message before
+                the question. "system": the end of the system message with which the messages begin.
             options: What is recalled for a question; never more than a third of the room.
 
         Raises `InvalidInput` for what cannot work.
@@ -259,9 +256,8 @@ class HTMMemory(PromptFields, BaseMemory):
             input: The question; by default the user's last message.
             initial_token_count: Tokens of what else the model is given.
             kwargs: `where`, `tags`, `timeframe`, `as_of`, `valid_at`, `sources`, `min_trust` and
-            `limit` of this call. Filters
-                hold beside the memory's own; times and a limit replace its own. Any other is an
-                `InvalidInput`.
+                `limit` of this call. Filters hold beside the memory's own; times and a limit
+                replace its own. Any other is an `InvalidInput`.
 
         The messages are fresh objects each time. Recall and the palace are consulted once for each
         question, however often this is called. Raises `InvalidInput` when nothing of the limit is
@@ -370,11 +366,10 @@ class HTMMemory(PromptFields, BaseMemory):
 
         Args:
             messages: The messages, oldest first. One that the log has already stays the same one,
-            also when a client
-                sends only its words. Memory's blocks in them are left out: nobody said them.
+                also when a client sends only its words. Memory's blocks in them are left out:
+                nobody said them.
             forget: Whether what leaves the log leaves recall as well, as after an edit. By default
-            long-term memory keeps
-                it. `memory.restore` brings it back.
+                long-term memory keeps it. `memory.restore` brings it back.
         """
         self._recalled = self._consulted = None
         self._log.begin()

@@ -32,8 +32,7 @@ class HTMPalaceToolSpec(BaseToolSpec):
 
     Args:
         palace: The palace. It decides whose palace it is, never the model: its user's, or in a
-        session without a user that
-            session's alone.
+            session without a user that session's alone.
 
     An error becomes an answer that the model can act on. Raises `InvalidInput` for what is no
     palace.

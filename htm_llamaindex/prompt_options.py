@@ -32,16 +32,16 @@ class PromptOptions(PromptFilters, total=False):
     recall_limit: Passages to recall at most; 8 by default, 0 recalls none.
     recall_tokens: Tokens of these at most, 1,000 by default.
     keep: Which messages recall may find: roles, such as `["user", "assistant"]`, or a function of a
-    `ChatMessage` that answers True
-        or False. By default all. The session's log has every message, also those that recall never
-        finds.
+        `ChatMessage` that answers True or False. By default all. The session's log has every
+        message, also those that recall never finds.
     rewrite: Makes the query for recall of the question's words. By default the question itself is
-    the query. timeout: Seconds that memory may take in a turn, 10 by default; None is no limit.
+        the query.
+    timeout: Seconds that memory may take in a turn, 10 by default; None is no limit.
     timezone: Where the user is, such as "Asia/Tokyo": of "yesterday" in a question, and of the
-    dates that are shown. By default the
-        memory's own zone, else the machine's. It is serialised, too.
+        dates that are shown. By default the memory's own zone, else the machine's. It is
+        serialised, too.
     handle: The name under which this process finds the memory; set when what was serialised is
-    read.
+        read.
 
     and those of `PromptFilters`.
     """

@@ -75,8 +75,10 @@ class RequestBuilder:
             question: What it was found for.
             room: Tokens at most.
             recall_tokens: Tokens at most of what was recalled, which has a third of the room at
-            most. profile_tokens: Tokens at most of what is known of the user, which has a quarter
-            of the room at most. limit: Passages at most.
+                most.
+            profile_tokens: Tokens at most of what is known of the user, which has a quarter of the
+                room at most.
+            limit: Passages at most.
             shown: Texts that the model is shown anyway, beside the window.
             is_asked: Whether the question is the user's last message, and not still to come.
 

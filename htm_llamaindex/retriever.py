@@ -31,13 +31,16 @@ class HTMRetriever(BaseRetriever):
     Args:
         memory: The memory.
         similarity_top_k: How many nodes at most, 10 by default, up to 1,000. `limit` is accepted as
-        well. mode: "hybrid" (meaning and words, the default), "vector" or "text".
+            well.
+        mode: "hybrid" (meaning and words, the default), "vector" or "text".
         filters: The same as `where` in LlamaIndex's `MetadataFilters`. With both, both hold.
         user: Whose memories are retrieved; by default the memory's own user.
         scope: "user" (theirs and what the tenant shares), "session" or "tenant" (everybody's). By
-        default `Memory.recall`'s. min_score: The lowest score, from 0 (the default) to 1.
+            default `Memory.recall`'s.
+        min_score: The lowest score, from 0 (the default) to 1.
         hold: Whether hits go into working memory, and count as used. False by default: reading
-        writes nothing. others: Filters as in `Memory.recall`.
+            writes nothing.
+        others: Filters as in `Memory.recall`.
 
     `narrowed` gives a retriever for one run, with filters that hold beside its own.
 

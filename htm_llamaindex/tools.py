@@ -42,10 +42,9 @@ class HTMToolSpec(BaseToolSpec):
 
     Args:
         memory: The memory. It decides whose memories these are, never the model: its user's, or in
-        a session without a user
-            that session's alone.
+            a session without a user that session's alone.
         min_trust: The lowest trust, from 0 (the default) to 4, of what is shown: see
-        docs/why/trust.md.
+            docs/why/trust.md.
 
     What is recalled comes with a warning that it is reference data and not instructions. An error
     becomes an answer that the model can act on. Raises `InvalidInput` for what is no memory.

@@ -33,7 +33,8 @@ class HTMVectorStore(BasePydanticVectorStore):
 
     Args:
         collection: The collection's name, "default" by default. Everyone of the tenant who names it
-        has the same one. dim: The dimension of the vectors; by default that of the first ones.
+            has the same one.
+        dim: The dimension of the vectors; by default that of the first ones.
         store: Options of the memory that it works on.
 
     A node can be found as soon as `add` returns. A node without an embedding is embedded by the

@@ -76,7 +76,7 @@ def described(options: type[Any]) -> str:
     text = inspect.getdoc(options) or ""
     parts = [
         getattr(sys.modules[options.__module__], name)
-        for name in re.findall(r"those of `(\w+)`", text)
+        for name in re.findall(r"those\s+of\s+`(\w+)`", text)
     ]
     return "\n\n".join([text, *map(described, parts)])
 

@@ -51,8 +51,9 @@ class TimeLimit:
     Args:
         seconds: For the whole, and for each single answer that it waits for.
         total: Seconds for the whole, where they are not the same; `math.inf` bounds the single
-        answers only. slides: Whether the whole begins anew after each transaction: for work without
-        an end that must not stand still.
+            answers only.
+        slides: Whether the whole begins anew after each transaction: for work without an end that
+            must not stand still.
     """
 
     __slots__ = ("ends", "seconds", "slides")

@@ -49,8 +49,9 @@ def run(
 
     `run_as` is a uid and gid, for root. `inherited` are file descriptors that the program gets: a
     lock on one of them lasts as long as the program. `output` is a file for its output, which is
-    then not part of the result. No pipes are used: a child that another thread forks would keep
-    their other ends open, and one side would wait for ever.
+    then not part of the result. No pipes are
+    used: a child that another thread forks would keep their other ends open, and one side would
+        wait for ever.
     """
     uid, gid = run_as or (None, None)
     with _scratch() as stdin, nullcontext(output) if output else _scratch() as stdout:

@@ -2,8 +2,9 @@
 be interrupted and goes on.
 
 Others may write meanwhile. So the last transaction keeps all writers of the tables waiting, deletes
-what is left, and writes the receipt: at its commit nothing of the tenant is there.
-docs/why/erasure.md says what that means for who has the tenant open.
+what is left, and writes the
+receipt: at its commit nothing of the tenant is there. docs/why/erasure.md says what that means for
+    who has the tenant open.
 """
 
 from __future__ import annotations

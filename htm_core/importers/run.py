@@ -95,14 +95,17 @@ def import_database(
 
     Args:
         memory: Where it goes. Chat histories and memories become its user's; of one without a user,
-        each session's own. url: The address of the other database, also in SQLAlchemy's form, with
-        a driver. tables: Only these, as "name" or "schema.name"; collections of `PGVector` by their
-        own names, too. kinds: Only these, of `htm_core.importers.KINDS`. One kind with `tables`
-        also takes tables whose columns have other names. collection: The name of the collection,
-        where there is one table of documents; by default the table's. embedder: The model that made
-        the vectors, or the name under which its vectors are stored; by default the memory's own,
-            if it made them. It embeds a few texts again to see that. "given" keeps the vectors
-            without a name, for searches by vector.
+            each session's own.
+        url: The address of the other database, also in SQLAlchemy's form, with a driver.
+        tables: Only these, as "name" or "schema.name"; collections of `PGVector` by their own
+            names, too.
+        kinds: Only these, of `htm_core.importers.KINDS`. One kind with `tables` also takes tables
+            whose columns have other names.
+        collection: The name of the collection, where there is one table of documents; by default
+            the table's.
+        embedder: The model that made the vectors, or the name under which its vectors are stored;
+            by default the memory's own, if it made them. It embeds a few texts again to see that.
+            "given" keeps the vectors without a name, for searches by vector.
         dry_run: Only say what would be imported.
         progress: Called with a table's name, and how many of how many rows are done.
 

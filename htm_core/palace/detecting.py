@@ -18,7 +18,7 @@ def detect(prompt: str) -> Detection:
 
     Args:
         prompt: The words of the user or an agent. Any text, of any length; the reader reads its
-        beginning.
+            beginning.
 
     Returns:
         The decision and why. Where the reader is not here, or fails, the question mark decides, and

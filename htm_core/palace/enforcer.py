@@ -76,8 +76,9 @@ class Enforcer:
             reply = model.invoke(f"{grounding.text}\\n\\n{question}")
 
     - `detector`: says whether a prompt asks for something remembered. Any callable from the prompt
-      to a `Detection` or a bool; default: `detect`, which says whether it asks a question. The
-      layers are asked whatever it says.
+      to a `Detection` or a bool;
+      default: `detect`, which says whether it asks a question. The layers are asked whatever it
+          says.
     - `threshold`: evidence is certain from this relevance on, above 0 and at most 1. What is less
       relevant is shown with a doubt, down to a floor in proportion to it.
     - `strict`: when a layer could not be asked, `consult` raises `Ungrounded` instead of answering

@@ -36,7 +36,8 @@ class PromptFilters(MemoryFilters, total=False):
     """Filters of what a prompt shows:
 
     - `min_score`: the lowest score, from 0 (the default) to 1, of a passage that is shown. What is
-      shown and how much of it goes by relevance: see docs/why/reader.md.
+      shown and how much of it goes by
+      relevance: see docs/why/reader.md.
     - `min_trust`: the lowest trust, from 0 (the default) to 4, of what is shown: 1 leaves out pages
       of the web, 2 results of tools, too, 3 files and imports, 4 all but the user's own words. What
       comes from outside is marked in any case.

@@ -64,7 +64,8 @@ class Breaker:
     Args:
         what: What it guards, as a subject for its messages.
         pause: Seconds for which it is left out. After them one caller is let through, and the
-        others wait for its outcome. clock: Gives the present time in seconds.
+            others wait for its outcome.
+        clock: Gives the present time in seconds.
     """
 
     def __init__(self, what: str, *, pause: float = PAUSE, clock: Clock = time.monotonic) -> None:

@@ -52,11 +52,12 @@ def fused(
 
     Args:
         hit_lists: The hits of each query, best first. Of equal places the first query's comes
-        first. id_of: What tells one from another.
+            first.
+        id_of: What tells one from another.
         worth: How relevant it is to the query that found it, and its score there. This decides
-        between forms of one, not between
+            between forms of one, not between
             places: a hit that answers its own query well says little where that query was about
-            something else.
+                something else.
     """
     best: dict[Hashable, T] = {}
     places: dict[Hashable, list[int | None]] = {}

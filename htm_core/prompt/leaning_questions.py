@@ -89,8 +89,8 @@ def queries_of(question: str, earlier: Sequence[SaidBefore]) -> tuple[str, ...]:
 
     A question that leans is written in full: before it stands the last question that stands by
     itself, those between them, and the sentence in which the last answer begins. The question
-    itself is searched for as well where it has a word that names something: people also change the
-    topic.
+    itself is searched for as well where it has a word that names
+    something: people also change the topic.
     """
     before = _leaned_on(earlier) if asks_further(question) else ""
     if not before:

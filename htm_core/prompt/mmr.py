@@ -27,7 +27,8 @@ def mmr(
     Args:
         vectors: The candidates' vectors, all of one dimension.
         relevance: How relevant each candidate is to the query: the cosine of its vector to the
-        query's. limit: How many to choose at most.
+            query's.
+        limit: How many to choose at most.
         weight: From 0 (all diversity) to 1 (all relevance).
 
     The first one is the most relevant. Each further one has the highest

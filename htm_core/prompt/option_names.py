@@ -33,7 +33,7 @@ def check_known(
         known: The names that there are.
         what: What they are, such as "options of invoke".
         elsewhere: What others call them, each with our name; the error names that. By default
-        nothing.
+            nothing.
 
     Raises `InvalidInput`, with the name that is nearest to an unknown one, where one is near.
     """

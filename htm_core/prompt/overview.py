@@ -159,7 +159,8 @@ def overview_block(
 
     Args:
         passages: The messages, oldest first, each with its worth: what tells most stays where room
-        is short. head: What they are, the line before them.
+            is short.
+        head: What they are, the line before them.
         warning: The block's first words; none when empty.
         token: The token of its fence.
         shown: Texts that the model sees anyway; these are skipped.

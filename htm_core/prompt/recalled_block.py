@@ -209,14 +209,14 @@ def build_block(
         passages: The passages, best first.
         question: What they were found for; an excerpt is the part that is nearest to it.
         token: The token of its fence (see `htm_core.text.fence`): a new one for each question, the
-        same in each request of
-            one turn, so that a provider's cache of what stands before and after it stays valid.
+            same in each request of one turn, so that a provider's cache of what stands before and
+            after it stays valid.
         shown: Texts that the model sees anyway; these are skipped.
         limit: How many passages at most.
         room: How many tokens at most, counted by `count` for the whole block.
         count: Counts the tokens of a text.
         note: What is to be said of the recall (see `note_of`); the last line, where there is room
-        for it.
+            for it.
 
     Each passage is shown by its best part, or by an excerpt where that does not fit, or skipped, so
     that a smaller one finds room. What room is left then makes them whole, the best first. One that

@@ -22,7 +22,8 @@ class Line:
         words: What was said and in which role; equal for equal messages.
         by_person: Whether a person said it.
         is_spoken: Whether it has words for people. Tool calls and their results have none: clients
-        often leave them out. id: Its id, if it may be known by it.
+            often leave them out.
+        id: Its id, if it may be known by it.
     """
 
     words: Hashable

@@ -60,8 +60,7 @@ class StoreOptions(TypedDict, total=False):
     """Options of the memory that a store works on:
 
     memory: The memory to use; its user does not matter. Otherwise one is made of `url` and
-    `tenant`; both at once raise
-        `InvalidInput`.
+        `tenant`; both at once raise `InvalidInput`.
     url: A PostgreSQL DSN; by default `HTM_DATABASE_URL`, else the embedded server.
     tenant: The tenant, "default" by default.
     """

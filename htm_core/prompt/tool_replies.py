@@ -170,9 +170,9 @@ def reply_to_errors(
 
     Args:
         fail: Turns a sentence and the error into the reply, or into the exception by which a
-        framework replies. log: Where other errors are logged, by the name of the tool and the class
-        of the error. unreachable: The sentence for an error that the model cannot do anything
-        about.
+            framework replies.
+        log: Where other errors are logged, by the name of the tool and the class of the error.
+        unreachable: The sentence for an error that the model cannot do anything about.
 
     The model reads in full what it said wrong. Of other errors it reads only `unreachable`, since
     their messages may name hosts and users.

@@ -102,7 +102,8 @@ class Reader:
     Args:
         directory: The folder of the embedded model's files.
         threads: At most so many threads work on one call; None is `HTM_MODEL_THREADS`, else at most
-        four. file: The ONNX file.
+            four.
+        file: The ONNX file.
 
     Raises `ModelError` when onnxruntime cannot open it.
     """

@@ -239,7 +239,7 @@ def make_fresh_vectors(engine: Engine, query: RecallQuery) -> None:
     Else it is one call of the embedder, a read and a transaction. What another thread is at work on
     is waited for: many recalls at once would all embed the same texts. The query's own text is left
     out: a question that was just said is no answer to itself. What fails here is left to the
-    worker.
+        worker.
     """
     model, owners = engine.embedder.name, query.filters.owners
     fresh = engine.fresh_nodes.visible(engine.tenant, owners, model=model, limit=NODES + 1)

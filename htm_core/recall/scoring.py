@@ -368,7 +368,8 @@ def _features(
     """Return what the ranker weighs of each node (nodes, features), in the order of its weights.
 
     That is what it has in common with the query, its place, what stands beside it, and who said it.
-    The ranker was learned from conversations: where none was found it has nothing to say.
+    The ranker was learned from
+    conversations: where none was found it has nothing to say.
     """
     spoken = candidates.in_conversation[best]
     if not query.ranker or not spoken.any():

@@ -3,9 +3,10 @@ another entry of it.
 
 A fence is a tag with a random token, such as `<memory-qkzvobnmtex>`. The token is new for each
 request (or for each turn, where a turn has several requests), so that nobody can write the closing
-tag beforehand. That is one wall. The other needs no secret: in every text and every name that is
-shown, whatever could begin a tag is escaped, so that it would close no tag of any token.
-docs/why/trust.md says what is changed in a text, what is not, and why.
+tag beforehand. That is one wall. The other needs no
+secret: in every text and every name that is shown, whatever could begin a tag is escaped, so that
+    it would close no tag of any
+token. docs/why/trust.md says what is changed in a text, what is not, and why.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 They are in a session's log, as every message is, but recall does not find them. A reply quotes
 memories: found again it would be quoted in the next reply, and what it quotes would outlive its
-`forget`.
+    `forget`.
 """
 
 from __future__ import annotations

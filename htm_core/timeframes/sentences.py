@@ -1,9 +1,10 @@
 """Finding a time in the middle of a question, without taking a verb or a name for one.
 
 The grammar costs hundreds of calls at each place where it is tried, and most questions name no
-time. So two checks come first: `may_name_a_time` looks for a word that every time needs, and
-`openings` keeps the places from which the grammar can reach such a word. Neither changes what is
-found.
+time. So two checks come
+first: `may_name_a_time` looks for a word that every time needs, and `openings` keeps the places
+    from which the grammar can
+reach such a word. Neither changes what is found.
 """
 
 from __future__ import annotations

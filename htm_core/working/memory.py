@@ -25,9 +25,10 @@ class WorkingMemory:
 
     Changes that must agree with storage are made in three steps, so that no lock is held during a
     commit: `plan` reserves room and picks victims, the caller commits, and `apply` follows (or
-    `release`, when the commit failed). At every moment `tokens + reserved <= budget`. `tokens` is
-    the sum of `items`, and `reserved` is the room that outstanding plans hold beyond what their
-    victims will give. Every method is thread-safe; times are UTC epoch seconds.
+        `release`, when the commit failed). At
+    every moment `tokens + reserved <= budget`. `tokens` is the sum of `items`, and `reserved` is
+    the room that outstanding plans hold beyond what their victims will give. Every method is
+    thread-safe; times are UTC epoch seconds.
 
     `on_remove` is called by `remove` and `clear` instead of `drop`, outside the lock. It stores the
     removal, calls `drop` itself, and returns the items that were held. If it raises, nothing is

@@ -55,11 +55,11 @@ class HTMStore(BaseStore):
 
     Args:
         index: None (the memory's embedder, over the whole value), False (nothing is indexed, and
-        queries are ignored), or
-            LangGraph's mapping of `dims`, `embed` and `fields`, each of which may be left out.
+            queries are ignored), or LangGraph's mapping of `dims`, `embed` and `fields`, each of
+            which may be left out.
         ttl: LangGraph's mapping, in minutes. An expired item is gone at once; sweeping frees its
-        space. store: Options of the memory that it works on. All stores of a tenant have the same
-        items.
+            space.
+        store: Options of the memory that it works on. All stores of a tenant have the same items.
 
     A batch's reads see what was there before its writes. All of its writes happen, the last one to
     each key, or none. An item can be found as soon as `put` returns. Scores are in [0, 1]. Nothing
@@ -110,7 +110,8 @@ class HTMStore(BaseStore):
             conn_string: The DSN.
             tenant: The tenant, "default" by default.
             pool_config: `min_size` and `max_size` of the pool of connections; by default those of
-            `Settings`. index: As for `HTMStore`.
+                `Settings`.
+            index: As for `HTMStore`.
             ttl: As for `HTMStore`.
 
         Raises `InvalidInput` for what these cannot be. Nothing is opened before the first
@@ -145,8 +146,7 @@ class HTMStore(BaseStore):
 
         Args:
             ops: `GetOp`, `SearchOp`, `PutOp` and `ListNamespacesOp`. A search without a query
-            answers with what was put last
-                first.
+                answers with what was put last first.
 
         Raises `InvalidInput`, `ModelError`, `DimensionMismatch` and `StorageError`, and has then
         written nothing.

@@ -3,8 +3,8 @@ are turns.
 
 Each line names the one before it, so that a prompt which was taken back and written anew begins a
 branch: the current one is read (`claude_code_tree`). The program writes lines of many other types
-too, and of new ones with each version. So what is not known is left out with a reason, and stops
-nobody's import.
+    too, and of new ones with each version. So what is not known is
+left out with a reason, and stops nobody's import.
 
 The user's words stand in more than one place: in prompts, in what they type while the program works
 (an attachment, or only a note of the queue), behind a command, and in the result of a tool which

@@ -29,16 +29,15 @@ class DocumentsFetcher:
 
     A loader or a reader is run for each fetch, and the documents that were read from the uri are
     joined. Such a one that reads much is better given as a callable, which makes the loader for one
-    uri. What a loader is allowed to open is the loader's matter: give it none that opens any
-    address.
+    uri. What a loader is allowed to open is the loader's
+    matter: give it none that opens any address.
 
     Args:
         source: A loader (`lazy_load` or `load`), a reader (`load_data`, without arguments), or a
-        callable
-            uri -> one of these, documents, a document, a text, or None.
+            callable uri -> one of these, documents, a document, a text, or None.
         name: Tells it from the palace's other fetchers.
         uris: What a callable may be asked for, each with what it is about; without them it covers
-        every uri and lists none.
+            every uri and lists none.
     """
 
     def __init__(self, source: Any, *, name: str, uris: Mapping[str, str] | None = None) -> None:

@@ -58,11 +58,13 @@ class JsonApi:
 
     Args:
         url: The address of the API, such as "https://git.example.org/api/v1"; paths of requests are
-        below it. token: Sent with each request to this server, and shown nowhere.
+            below it.
+        token: Sent with each request to this server, and shown nowhere.
         scheme: The word before the token in the header `Authorization`.
         accept: The header `Accept`.
         timeout: Seconds for one request, with what it waits for a rate limit, where the palace does
-        not wait for less. max_bytes: Of one answer, unpacked.
+            not wait for less.
+        max_bytes: Of one answer, unpacked.
     """
 
     def __init__(

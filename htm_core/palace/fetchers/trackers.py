@@ -191,7 +191,8 @@ class GiteaFetcher(_LikeGitHub):
         repository: "owner/name".
         url: Where people read it; the API is below `/api/v1`.
         token: One that may read the repository's issues and code; None for a public repository.
-        Nothing shows it. issues: Whether issues are fetched and listed.
+            Nothing shows it.
+        issues: Whether issues are fetched and listed.
         wiki: Whether wiki pages are.
         state: Which issues are listed: "all" or "open". Each one can be fetched.
         timeout: Seconds for one request, where the palace does not wait for less.
@@ -273,11 +274,13 @@ class GitHubFetcher(_LikeGitHub):
     Args:
         repository: "owner/name".
         url: Where people read it. The API of github.com is api.github.com; that of another server
-        is below `/api/v3`. token: One that may read issues; None for a public repository, where
-        GitHub allows 60 requests an hour. Nothing shows it. state: Which issues are listed: "all"
-        or "open". Each one can be fetched. Pull requests are not listed. timeout: Seconds for one
-        request, where the palace does not wait for less. max_bytes: Of one answer. A larger one is
-        a failure, not a part of a text.
+            is below `/api/v3`.
+        token: One that may read issues; None for a public repository, where GitHub allows 60
+            requests an hour. Nothing shows it.
+        state: Which issues are listed: "all" or "open". Each one can be fetched. Pull requests are
+            not listed.
+        timeout: Seconds for one request, where the palace does not wait for less.
+        max_bytes: Of one answer. A larger one is a failure, not a part of a text.
     """
 
     product = "github"
@@ -333,7 +336,8 @@ class GitLabFetcher(_Tracker):
         project: "group/project", with all groups that it lies in.
         url: Where people read it; the API is below `/api/v4`.
         token: An access token with the scope `read_api`; None for a public project. Nothing shows
-        it. issues: Whether issues are fetched and listed.
+            it.
+        issues: Whether issues are fetched and listed.
         wiki: Whether wiki pages are.
         state: Which issues are listed: "all" or "open". Each one can be fetched.
         timeout: Seconds for one request, where the palace does not wait for less.

@@ -52,19 +52,19 @@ def streamable_http(
 
     Args:
         memory_for: Finds the memory of a request from what the application has found out about it,
-        such as `request.state` or
-            `request.user`, as for `build_server`. It is called for every request: no session of the
-            protocol keeps an identity, so that one which was taken over gives nobody's memories.
+            such as `request.state` or `request.user`, as for `build_server`. It is called for every
+            request: no session of the protocol keeps an identity, so that one which was taken over
+                gives nobody's memories.
         budget: The most tokens of an answer, where a call names none.
         allowed_hosts: What the header Host may be, with `:*` for any port; anything else is
-        refused, so that no page can reach a
-            server on the reader's machine by a name of its own. None allows all: for an application
-            that checks it itself.
+            refused, so that no page can reach a server on the reader's machine by a name of its
+            own. None allows all: for an application that checks it itself.
         allowed_origins: What the header Origin may be where there is one, likewise.
         max_body: Bytes of a request at most.
         read_only: Offer and do the tools that only read, for all requests or for those of which the
-        function says so. ignore_unknown: Leave out arguments that a tool does not have, and say so,
-        as for `build_server`.
+            function says so.
+        ignore_unknown: Leave out arguments that a tool does not have, and say so, as for
+            `build_server`.
 
     The application refuses who has no right to ask, before a request gets here. Every request
     stands for itself, and is answered in JSON.

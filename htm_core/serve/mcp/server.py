@@ -54,15 +54,14 @@ def build_server(
 
     Args:
         memory_for: Finds the memory of whoever asks: tenant, user, robot and session are its own,
-        and no client can name others.
-            It is called for each request, in a thread, with the HTTP request or with None over
-            stdio. It may raise `HTMError`.
+            and no client can name others. It is called for each request, in a thread, with the HTTP
+            request or with None over stdio. It may raise `HTMError`.
         budget: The most tokens of an answer, from 200 to 50,000, where a call names none.
         read_only: Offer and do the tools that only read; or a function that says so of each
-        request, as `memory_for` is called. ignore_unknown: Leave out arguments that a tool does not
-        have, and say so beside the answer, instead of refusing them: for
-            clients that add some of their own. Names that could mean whose memory it is are refused
-            all the same.
+            request, as `memory_for` is called.
+        ignore_unknown: Leave out arguments that a tool does not have, and say so beside the answer,
+            instead of refusing them: for clients that add some of their own. Names that could mean
+            whose memory it is are refused all the same.
 
     Raises `InvalidInput` for another budget.
     """
