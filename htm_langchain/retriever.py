@@ -45,9 +45,9 @@ class HTMRetriever(BaseRetriever):
         memory: The memory.
         k: Documents at most, 10 by default, up to 1,000. `limit` is accepted as well.
         tagged: Tags that a memory must have, all of them. (`tags` are LangChain's own, for traces.)
-        mode, scope, where, timeframe, as_of, valid_at, sources, min_trust, robot, session,
-            min_score, budget: As in `Memory.recall`, whose options `htm_core.RecallOptions`
-                describes.
+        mode, scope, where, timeframe, as_of, valid_at, min_trust: As in `Memory.recall`.
+        sources, robot, session, min_score, budget: As in `Memory.recall`, whose options
+            `htm_core.RecallOptions` describes.
         hold: Whether hits go into working memory, and count as used. False by default.
         tenant: Another tenant than the memory's own, as for `HTMMemoryMiddleware`. By default a run
             cannot choose one.

@@ -113,7 +113,7 @@ def test_every_class_and_function_has_an_example_and_says_what_it_raises(name: s
     assert re.search(r"\n\n    +\S*.*\w+\(", text) or re.search(
         r"\n\n\s*(async )?(with|memory|agent) .*", text
     ), f"{name} has no example"
-    assert re.search(r"\b[Rr]aises?\b|errors are those of", text), (
+    assert re.search(r"\b[Rr]aises?\b|errors are\s+those of", text), (
         f"{name} does not say what it raises"
     )
 
