@@ -21,6 +21,12 @@ __all__ = ["place"]
 TURNS, STEPS = 8, 12
 
 
+@pytest.fixture(autouse=True)
+def nothing_left() -> None:
+    """What other tests of this process could not write is complained of before, not in these."""
+    shutdown()
+
+
 def complaints(caplog: pytest.LogCaptureFixture) -> list[str]:
     """What was said of messages that are not stored, or of memory that is left out."""
     return [
