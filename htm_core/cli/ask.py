@@ -9,11 +9,10 @@ import typer
 from ..base.errors import NotFound
 from ..base.types import Context
 from ..reading.readers import reads_prompts
-from .answers import BUDGET, AnsweredQuestion, show_answer
 from .exit_codes import NOTHING_FOUND
-from .json_output import print_json
+from .hits import BUDGET, AnsweredQuestion, show_answer
 from .options import CommonOptions, Timeframe
-from .rendering import context_panel, stdout_console
+from .rendering import context_panel, print_json, stdout_console
 
 SHOWN = 1_200  # characters of the context below an answer
 

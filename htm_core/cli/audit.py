@@ -12,10 +12,9 @@ import typer
 
 from ..base.types import AuditEntry, AuditReport
 from . import completion
-from .json_output import print_json
 from .listing import Column, show_rows
 from .options import CommonOptions
-from .rendering import local_time, printable, stderr_console, stdout_console
+from .rendering import local_time, print_json, printable, stderr_console, stdout_console
 
 
 class AuditAction(StrEnum):

@@ -15,9 +15,8 @@ from ..base.errors import InvalidInput
 from ..forgetting.backup import BackedUp, is_backup
 from ..memory.memory import Memory
 from .exporting import ExportFormat, export_mentions, written_whole
-from .json_output import print_json
 from .options import CommonOptions
-from .rendering import make_table, progress_bar, stdout_console
+from .rendering import make_table, print_json, progress_bar, stdout_console
 from .setup import ensure_weights
 
 

@@ -10,12 +10,12 @@ from typing import Annotated
 import typer
 
 from ..memory.cells import Cell, Cells, MoveProgress, TenantMove, TenantRows
-from .json_output import print_json
 from .listing import Column, show_rows
 from .options import CommonOptions
 from .rendering import (
     key_value_table,
     local_time,
+    print_json,
     printable,
     progress_bar,
     stderr_console,

@@ -22,16 +22,16 @@ from ..importers import Source, read, source_of
 from ..memory.memory import Memory
 from ..prompt.overview import hits_block
 from ..reading.readers import reads_prompts
-from .answers import BUDGET, AnsweredQuestion, show_answer
 from .chat.command import needs_agents
+from .hits import BUDGET, AnsweredQuestion, show_answer
 from .import_report import ImportedTranscript
 from .importing import Format, import_source, wait_for_vectors
-from .json_output import print_json
 from .options import CommonOptions
 from .rendering import (
     context_panel,
     key_value_table,
     make_table,
+    print_json,
     printable,
     progress_bar,
     stderr_console,
@@ -182,7 +182,7 @@ def _answering(name: str) -> Callable[[Memory, str, Recall], str]:
     """
     with needs_agents("htm demo --model"):
         from ..models.chat_models import explained
-        from .chat.models import chat_model
+        from .chat.command import chat_model
     model = chat_model(name)
 
     def answer(memory: Memory, question: str, hits: Recall) -> str:

@@ -16,11 +16,17 @@ from ..base.errors import InvalidInput
 from ..prompt.evaluate import Evaluated
 from ..prompt.evaluate import evaluate as evaluated
 from ..prompt.evaluation import LabelledQuestion, mean_and_margin, read_questions, sign_test
-from .json_output import print_json
 from .memories import Limit, Mode, Scope, chosen_scope
 from .options import CommonOptions, Timeframe
 from .own_objects import object_of
-from .rendering import make_table, printable, progress_bar, stderr_console, stdout_console
+from .rendering import (
+    make_table,
+    print_json,
+    printable,
+    progress_bar,
+    stderr_console,
+    stdout_console,
+)
 
 ALL = "all"
 NAMED = ("ollama:", "cross-encoder:")

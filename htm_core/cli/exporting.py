@@ -24,9 +24,8 @@ from ..base.errors import InvalidInput
 from ..base.types import Mention
 from ..memory.memory import Memory
 from ..prompt.origin import speaker
-from .json_output import print_json, to_json
 from .options import CommonOptions
-from .rendering import printable, progress_bar, stdout_console
+from .rendering import print_json, printable, progress_bar, stdout_console, to_json
 
 PAGE = 1_000  # mentions that are read at once
 LONGEST_NAME = 60  # characters of a session in its file's name

@@ -13,9 +13,8 @@ from ..base.errors import InvalidInput
 from ..base.types import Receipt
 from . import completion
 from .ids import memory_id, short
-from .json_output import print_json, to_json
 from .options import DEFAULT_TENANT, CommonOptions
-from .rendering import printable, progress_bar, stdout_console
+from .rendering import print_json, printable, progress_bar, stdout_console, to_json
 
 Key = Annotated[
     str,

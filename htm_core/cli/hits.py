@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from rich.console import Console
 from rich.text import Text
@@ -10,7 +11,35 @@ from rich.text import Text
 from ..base.types import Hit, Recall
 from .ids import short
 from .listing import Column, print_table
-from .rendering import MAX_SHOWN, local_time, printable, speaker
+from .rendering import MAX_SHOWN, local_time, printable, recall_notes, speaker
+
+BUDGET = 1_000  # tokens of working memory
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnsweredQuestion:
+    """A question, what was recalled for it, and what a model says with that, where one
+    was asked.
+    """
+
+    question: str
+    timeframe: str | None
+    recall: Recall
+    answer: str | None = None
+
+
+def show_answer(to: Console, answered: AnsweredQuestion, *, marked: str | None = None) -> None:
+    """Print a question and the memories recalled for it, with the `marked` words highlighted."""
+    when = f"  ({answered.timeframe})" if answered.timeframe else ""
+    to.print(printable(f"\n? {answered.question}{when}"), style="bold cyan")
+    if answered.recall:
+        print_hits(to, answered.recall, marked=marked)
+    else:
+        to.print("  Nothing was found.")
+    for note in recall_notes(answered.recall):
+        to.print(printable(note), style="yellow")
+    if answered.answer is not None:
+        to.print(printable(f"  {answered.answer}", longest=len(answered.answer) + 2), style="bold")
 
 
 def hit_columns(marked: str | None = None) -> Sequence[Column[Hit]]:

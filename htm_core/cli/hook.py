@@ -20,8 +20,8 @@ from ..importers import Transcript, conversations, drafts_of, read
 from ..serve.session_start import wake_text
 from .exit_codes import FAILED, print_error, told
 from .importing import BATCH, new_and_changed
-from .json_output import print_json
 from .options import CommonOptions
+from .rendering import print_json
 
 WAKES = ("SessionStart",)
 SAVES = ("Stop", "SessionEnd", "PreCompact")  # Claude Code: the transcript says what is new

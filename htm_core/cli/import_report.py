@@ -13,9 +13,8 @@ from rich.padding import Padding
 from rich.text import Text
 
 from ..importers import LINK_TO_NOTHING, NO_TAG, NOT_STORED, NOT_UNDERSTOOD, Omissions, Skip
-from .json_output import print_json
 from .options import CommonOptions
-from .rendering import printable, stdout_console
+from .rendering import print_json, printable, stdout_console
 
 LONGEST_TITLE = 40
 # reasons whose first places are shown

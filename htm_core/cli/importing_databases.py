@@ -15,10 +15,16 @@ from ..importers import is_address, open_foreign
 from ..memory.memory import Memory
 from ..models.embedders import CheckedEmbedder
 from .exit_codes import FAILED, resumable
-from .json_output import print_json
 from .options import CommonOptions, make_embedder
 from .own_objects import is_own, is_there
-from .rendering import key_value_table, printable, progress_bar, stderr_console, stdout_console
+from .rendering import (
+    key_value_table,
+    print_json,
+    printable,
+    progress_bar,
+    stderr_console,
+    stdout_console,
+)
 from .setup import ensure_weights
 
 NOTHING_LOST = ("the removal of another message", "no text in it")  # why a row may be left out

@@ -11,10 +11,9 @@ import typer
 from ..base.types import Job
 from . import completion
 from .ids import job_ids, short
-from .json_output import print_json
 from .listing import Column, show_rows
 from .options import CommonOptions
-from .rendering import local_time, stderr_console, stdout_console
+from .rendering import local_time, print_json, stderr_console, stdout_console
 
 
 class JobAction(StrEnum):

@@ -19,9 +19,8 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from .json_output import print_json, to_json
 from .options import CommonOptions
-from .rendering import make_table, printable, stdout_console, without_controls
+from .rendering import make_table, print_json, printable, stdout_console, to_json, without_controls
 
 T = TypeVar("T")
 

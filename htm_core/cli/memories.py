@@ -26,13 +26,13 @@ from .exit_codes import NOTHING_FOUND
 from .forget import lifetime
 from .hits import HITS
 from .ids import mention_id, short
-from .json_output import print_json
 from .listing import Column, show_rows
 from .options import AsOf, CommonOptions, Timeframe, json_object, split_values
 from .rendering import (
     context_panel,
     key_value_table,
     local_time,
+    print_json,
     printable,
     recall_notes,
     speaker,

@@ -23,12 +23,11 @@ from ..palace import (
 )
 from .exit_codes import NOTHING_FOUND
 from .ids import short
-from .json_output import print_json
 from .listing import Column, show_rows
 from .memories import end_empty
 from .options import CommonOptions
 from .palace_sources import Issues, Tracker, fetcher_of, uri_of
-from .rendering import local_time, make_table, printable, progress_bar, stdout_console
+from .rendering import local_time, make_table, print_json, printable, progress_bar, stdout_console
 
 LISTED = 20
 REGISTERED = 1_000

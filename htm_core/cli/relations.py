@@ -12,11 +12,10 @@ from rich.text import Text
 from ..base.types import Related, Relation, RelationKind
 from . import completion
 from .ids import memory_id, short
-from .json_output import print_json
 from .listing import Column, show_rows
 from .memories import Limit, end_empty
 from .options import CommonOptions
-from .rendering import printable, stdout_console
+from .rendering import print_json, printable, stdout_console
 
 
 class Type(StrEnum):

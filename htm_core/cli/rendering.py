@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import re
 import sys
-from collections.abc import Iterable, Sequence
-from datetime import datetime
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import fields, is_dataclass
+from datetime import date, datetime, timedelta
+from typing import TYPE_CHECKING, Any
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
@@ -14,8 +17,42 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from ..base.types import Context, Mention, Recall
+from ..base.types import Context, Hit, Mention, Recall
 from ..prompt.origin import speaker as speaker_of
+
+
+def print_json(value: object) -> None:
+    """Write a value to stdout as one JSON document, and nothing else."""
+    exact = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
+    sys.stdout.write(
+        json.dumps(to_json(value), ensure_ascii=not exact, allow_nan=False, indent=2) + "\n"
+    )
+
+
+def to_json(value: object) -> Any:
+    """A value as JSON types: times in ISO 8601 with their offset, bytes in base64, dataclasses
+    field by field.
+    """
+    if isinstance(value, Hit):
+        return {"content": value.content, **_fields(value)}
+    if is_dataclass(value) and not isinstance(value, type):
+        return _fields(value)
+    if isinstance(value, Mapping):
+        return {str(name): to_json(each) for name, each in value.items()}
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, timedelta):
+        return value.total_seconds()
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode("ascii")
+    if isinstance(value, Sequence | Set) and not isinstance(value, str | Recall):
+        return [to_json(each) for each in value]
+    return value
+
+
+def _fields(value: Any) -> dict[str, Any]:
+    return {field.name: to_json(getattr(value, field.name)) for field in fields(value)}
+
 
 if TYPE_CHECKING:
     from rich.progress import Progress

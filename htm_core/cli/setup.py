@@ -10,9 +10,8 @@ from ..base.errors import ModelError
 from ..models import vocabulary
 from ..models.embedders import MINILM, MINILM_INT8
 from ..models.minilm import weights
-from .json_output import print_json
 from .options import CommonOptions, make_embedder
-from .rendering import key_value_table, printable, stderr_console, stdout_console
+from .rendering import key_value_table, print_json, printable, stderr_console, stdout_console
 
 
 def setup(common: CommonOptions) -> None:

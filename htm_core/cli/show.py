@@ -14,12 +14,19 @@ from ..memory.memory import Memory
 from ..prompt.origin import mentions_of
 from . import completion
 from .ids import memory_id, short
-from .json_output import print_json
 from .listing import Column, show_rows
 from .memories import Limit, Tags, Where, end_without_user
 from .options import CommonOptions, json_object, split_values
 from .relations import path_text
-from .rendering import key_value_table, local_time, make_table, printable, speaker, stdout_console
+from .rendering import (
+    key_value_table,
+    local_time,
+    make_table,
+    print_json,
+    printable,
+    speaker,
+    stdout_console,
+)
 
 MENTIONS, RELATED, CHANGES = 20, 20, 20
 

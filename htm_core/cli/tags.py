@@ -14,11 +14,10 @@ from ..memory.memory import Memory
 from ..tags.tag_tree import TagTree
 from . import completion
 from .ids import memory_id
-from .json_output import print_json
 from .listing import Column, show_rows
 from .memories import end_empty
 from .options import CommonOptions
-from .rendering import printable, stdout_console
+from .rendering import print_json, printable, stdout_console
 
 
 class TagAction(StrEnum):

@@ -11,11 +11,10 @@ import typer
 from ..base.types import Merge, ProfileLine, Summary, Tidied, TidyKind
 from . import completion
 from .ids import memory_id, short
-from .json_output import print_json
 from .listing import Column, print_csv, print_table
 from .memories import end_without_user
 from .options import CommonOptions
-from .rendering import local_time, make_table, printable, stdout_console
+from .rendering import local_time, make_table, print_json, printable, stdout_console
 
 
 class TidyingKind(StrEnum):

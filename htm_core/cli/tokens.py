@@ -16,10 +16,9 @@ from ..base.errors import InvalidInput, NotFound
 from ..db import tokens as store
 from ..db.tokens import ApiToken
 from .ids import short
-from .json_output import print_json
 from .listing import Column, show_rows
 from .options import CommonOptions, split_values
-from .rendering import local_time, printable, stderr_console, stdout_console
+from .rendering import local_time, print_json, printable, stderr_console, stdout_console
 from .short_ids import FEWEST_DIGITS
 
 SCOPES = ("read", "write", "admin")

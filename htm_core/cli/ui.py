@@ -15,9 +15,8 @@ from ..serve.run import serve
 from ..serve.settings import Identity, ServerSettings
 from .commands import DEMO_TENANT
 from .demo import fill_with_sample
-from .json_output import print_json
 from .options import DEFAULT_TENANT, CommonOptions
-from .rendering import stderr_console
+from .rendering import print_json, stderr_console
 from .serve import application
 
 HOST = "127.0.0.1"

@@ -3,6 +3,6 @@ awaited.
 """
 
 from .client import AsyncClient, Client
-from .errors import RequestRefused, ServerUnavailable
+from .requests import RequestRefused, ServerUnavailable
 
 __all__ = ["AsyncClient", "Client", "RequestRefused", "ServerUnavailable"]

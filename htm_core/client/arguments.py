@@ -28,9 +28,9 @@ from pydantic.functional_validators import PlainValidator
 from pydantic_core import from_json, to_json, to_jsonable_python
 
 from ..base.errors import InvalidInput
-from ..base.nothing import is_nothing
 from ..base.option_sets import type_hints
 from ..base.types import Conflict, Draft, Mention, Node, SummarizerLike, TimeframeLike, Window
+from ..base.validation import is_nothing
 from .routes import Route
 
 Where = Literal["path", "query", "body"]

@@ -11,12 +11,31 @@ from functools import cache
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from ..base.errors import HTMError
+from ..base.errors import DatabaseUnavailable, HTMError
 from ..base.types import Conflict
 from . import arguments as wire
-from .errors import RequestRefused, ServerUnavailable
 from .problems import error_of
 from .routes import Route, by_verb
+
+
+class ServerUnavailable(DatabaseUnavailable):
+    """The server cannot be reached, or its answer was lost. Where the answer was lost,
+    `outcome_unknown` is True.
+    """
+
+
+class RequestRefused(HTMError):
+    """The server has refused the request before any verb was called: its token, its size or its
+    rate.
+
+    `status` is that of HTTP, `code` that of the problem, such as "unauthorized", "forbidden" or
+    "too_many_requests".
+    """
+
+    def __init__(self, message: str, *, status: int, code: str) -> None:
+        super().__init__(message)
+        self.status, self.code = status, code
+
 
 AGAIN = (429, 503)  # answers after which the same request may be sent again
 

@@ -33,11 +33,10 @@ from .connection import Connection, Row, merged, readable
 from .errors import translated
 from .installation import Installation
 from .jobs import Growth
-from .known_speakers import KnownSpeakers
+from .known_speakers import KnownSpeakers, SupersedingTenants
 from .owner_claims import EVERYBODY, NOBODY, OwnerClaim
 from .pools import Pools
 from .roles import Roles
-from .superseding_tenants import SupersedingTenants
 from .transactions import First, Message, Start, Transactions
 from .user_walls import UserWall, copy_user_walls
 

@@ -18,9 +18,8 @@ if TYPE_CHECKING:
     from .consult import before_answer, checked_palace
     from .consulted import GROUNDING_KEY, WAKE, Consulted, Enforce, checked_enforce
     from .contradiction import ChatJudge, Judge, by_rules
-    from .detecting import detect
     from .enforcer import THRESHOLD as THRESHOLD
-    from .enforcer import Enforcer
+    from .enforcer import Enforcer, detect
     from .fetchers.folders import FolderFetcher
     from .fetchers.frameworks import DocumentsFetcher, RetrieverFetcher
     from .fetchers.trackers import GiteaFetcher, GitHubFetcher, GitLabFetcher
@@ -153,7 +152,7 @@ _MODULES = {
     "check_reason": ".promotion",
     "check_summary": ".promotion",
     "checked_palace": ".consult",
-    "detect": ".detecting",
+    "detect": ".enforcer",
     "for_code_review": ".layout",
     "for_health_check": ".layout",
     "for_issue_analysis": ".layout",

@@ -19,10 +19,10 @@ from ..db.errors import attempts
 from ..db.verbs import names_in, verbs
 from ..engine.engine import new_id
 from ..memory.aio import _Twin, awaited
+from ..reading import readers
 from ..writing import places
 from .contradiction import contradictions_of
-from .detecting import detect
-from .grounding.detection import Detection, Detector
+from .grounding.detection import Detection, Detector, detection
 from .grounding.grounding import Grounding, Layer, Verdict, verdict
 from .grounding.names import capitalised, named_places
 from .layers import (
@@ -37,6 +37,30 @@ from .layers import (
 )
 from .palace import Palace
 from .reader import Reader, read, resolve_reader
+
+
+def detect(prompt: str) -> Detection:
+    """Say whether a prompt asks a question, such as memory may answer.
+
+    It asks where it has a question mark or the embedded reader says so, and where it is no task,
+    instruction, acknowledgement or pasted output. It does not tell a question about the world from
+    one about what was said: both ask.
+
+    Args:
+        prompt: The words of the user or an agent. Any text, of any length; the reader reads its
+            beginning.
+
+    Returns:
+        The decision and why. Where the reader is not here, or fails, the question mark decides, and
+        the reason says so.
+    """
+    if not readers.is_here():
+        return detection(prompt, None)
+    try:
+        return detection(prompt, readers.embedded_reader().kinds([prompt])[0])
+    except ModelError:
+        return detection(prompt, None)
+
 
 # Evidence is certain from this relevance on: of the questions that a text only seems to answer, one
 # in seven has as much. Below that it is shown with a doubt, down to a share of it: nine of ten

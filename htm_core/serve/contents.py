@@ -79,8 +79,7 @@ def map_of(
         return known
     # They need numpy, and most who import this ask for no map: each command that shows sessions, to
     # begin with.
-    from .clusters import clusters, names
-    from .projection import project
+    from .clusters import clusters, names, project
 
     rows = map_points(memory._engine, stamp.placed, characters=CHARACTERS)
     places, shown = project([row["embedding"] for row in rows])

@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import unquote_to_bytes
 
 from ..base.types import Attachment, Source
-from .base64_text import decode_base64
+from .known_files import decode_base64
 
 _NAMES = ("filename", "file_name", "title", "name")
 UNNAMED = "input_document"  # LlamaIndex's own title for a document without one

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from htm_core.serve.projection import project
+from htm_core.serve.clusters import project
 
 
 def test_two_clusters_lie_apart() -> None:

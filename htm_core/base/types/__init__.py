@@ -14,7 +14,6 @@ from .activity import (
     UserSizes,
 )
 from .audit import AuditEntry, AuditReport, Receipt
-from .changes import Supersession, SupersessionChange
 from .collections import CollectionHit, CollectionItem
 from .groups import GroupStatus, Member
 from .memories import Attachment, Conflict, Draft, Mention, Node
@@ -56,6 +55,8 @@ from .options import (
     MemoryFilters,
     Metadata,
     Mode,
+    Moment,
+    OneTimeframe,
     OrderName,
     PolicyName,
     ProfileSection,
@@ -70,11 +71,12 @@ from .options import (
     SupersessionRelation,
     SupersessionState,
     TidyKind,
+    TimeframeLike,
+    Window,
 )
-from .recall import AppliedTimeframe, Hit, Match, Recall, Timings
+from .recall import AppliedTimeframe, Hit, Match, Recall, Supersession, SupersessionChange, Timings
 from .relations import Related, Relation, TagCount, TagFound, TagRelated
 from .tidying import Merge, Profile, ProfileLine, ProfileSource, Summary, Tidied
-from .timeframes import Moment, OneTimeframe, TimeframeLike, Window
 from .working_memory import Context, Eviction, Item
 
 __all__ = [

@@ -6,9 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from .options import DEFAULT_IMPORTANCE, Metadata, Source
+from .options import DEFAULT_IMPORTANCE, Metadata, Source, TimeframeLike, Window
 from .quick import quickly_made
-from .timeframes import TimeframeLike, Window
 
 # How far each source is trusted; docs/change.md says why in this order.
 TRUST: Mapping[Source | None, int] = {

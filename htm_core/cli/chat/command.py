@@ -7,19 +7,36 @@ import getpass
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from langchain_core.language_models import BaseChatModel
 
 from ...base.errors import InvalidInput
 from ...base.types import Eviction
 from ...memory.memory import Memory
+from ...models.chat_models import langchain_model
 from ..exit_codes import FAILED, print_error
-from ..json_output import print_json, to_json
 from ..memories import report_pending_vectors
 from ..options import CommonOptions
-from ..rendering import printable, stderr_console, stdout_console
+from ..rendering import print_json, printable, stderr_console, stdout_console, to_json
 from ..setup import ensure_weights
+from .stand_in import NAME, ExtractiveChatModel
+
+
+def chat_model(name: str) -> BaseChatModel:
+    """The model of a name such as "ollama:llama3.2", or the stand-in.
+
+    Raises `InvalidInput` that says which package or which key is missing.
+    """
+    if name == NAME:
+        return ExtractiveChatModel()
+    # Ollama is asked at once, and not only after something was said: it may not run, or not have
+    # the model.
+    options: dict[str, Any] = {"validate_model_on_init": True} if name.startswith("ollama:") else {}
+    made: BaseChatModel = langchain_model(name, what="--model", **options)
+    return made
+
 
 if TYPE_CHECKING:
     from .terminal import ChatTerminal
@@ -121,7 +138,7 @@ def _opened(
     """
     with needs_agents("htm chat"):
         from .agent import SYSTEM, ChatAgent
-        from .models import chat_model
+        from .command import chat_model
         from .terminal import ChatTerminal, owner_options
     from .sessions import find_session, new_session
 

@@ -16,7 +16,6 @@ from typing import Any
 from ...base.errors import InvalidInput
 from ...text.thoughts import is_thought
 from .chatgpt_marks import as_read
-from .trees import branch, last_leaf
 from .turns import (
     NOT_TO_BE_REMEMBERED,
     NOT_UNDERSTOOD,
@@ -26,6 +25,8 @@ from .turns import (
     Skip,
     Turn,
     any_time,
+    branch,
+    last_leaf,
     lenient_time,
     not_understood,
     object_field,

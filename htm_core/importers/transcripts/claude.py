@@ -15,7 +15,6 @@ from typing import Any
 from ...base.errors import InvalidInput
 from ...text.file_blocks import FileBlock
 from ...text.thoughts import is_thought
-from .trees import branch, last_leaf
 from .turns import (
     NOT_TO_BE_REMEMBERED,
     NOT_UNDERSTOOD,
@@ -24,7 +23,9 @@ from .turns import (
     Entry,
     Skip,
     Turn,
+    branch,
     iso_time,
+    last_leaf,
     lenient_time,
     not_understood,
     role_of,

@@ -13,8 +13,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from .trees import branch, last_leaf
-from .turns import Skip, Turn
+from .turns import Skip, Turn, branch, last_leaf
 
 PROMPT, ANSWER, QUEUED, OTHER = "prompt", "answer", "queued", "other"
 

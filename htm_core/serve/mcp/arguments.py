@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from ...base.errors import InvalidInput
-from ...base.nothing import is_nothing
+from ...base.validation import is_nothing
 from ...palace import PalaceToolReplies
 from ...prompt.tool_replies import ARGUMENTS, MAX_RECALLED
 

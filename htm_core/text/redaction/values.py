@@ -17,8 +17,7 @@ from ...base.errors import InvalidInput
 from ...base.lazy_pattern import LazyPattern
 from ...base.limits import NAME_LENGTH
 from ...base.types import CollectionItem, Draft
-from ..base64_text import decode_base64, encode_base64
-from ..known_files import is_known_file, is_pdf, may_be_pdf
+from ..known_files import decode_base64, encode_base64, is_known_file, is_pdf, may_be_pdf
 from .kinds import SECRET_NAMES, Kind
 from .pdfs import pdf_marker
 from .redactor import MARKER, Redactor, marker
