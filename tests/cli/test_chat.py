@@ -326,7 +326,7 @@ def test_an_ollama_without_the_model_or_that_does_not_run_is_said_before_anythin
 SLOW = """
 import sys, time
 from htm_core.cli import main, options
-from htm_core.cli.chat import models
+from htm_core.cli.chat import command
 from htm_core.cli.chat.stand_in import ExtractiveChatModel
 from htm_core.models.embedders import resolve
 from tests.stand_ins import HashEmbedder
@@ -343,7 +343,7 @@ class Slow(ExtractiveChatModel):
 
 made = resolve(HashEmbedder())
 options.resolve = lambda spec: made
-models.chat_model = lambda name: Slow()
+command.chat_model = lambda name: Slow()
 main()
 """
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
