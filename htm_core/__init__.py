@@ -5,9 +5,9 @@ A name of this package is imported when it is first used, so that a program pays
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from .base.lazy_names import lazily
 from .base.version import VERSION
 
 if TYPE_CHECKING:
@@ -254,16 +254,7 @@ _MODULES = {
 
 
 if not TYPE_CHECKING:  # a type checker goes by the imports above, and knows what is not there
-
-    def __getattr__(name: str) -> Any:
-        if name not in __all__:
-            raise AttributeError(
-                f"module {__name__!r} has no attribute {name!r}; it has {', '.join(__all__)}"
-            )
-        value = globals()[name] = getattr(
-            import_module(f".{_MODULES.get(name, 'base.types')}", __name__), name
-        )
-        return value
+    __getattr__ = lazily(__name__, dict.fromkeys(__all__, "base.types") | _MODULES)
 
     def __dir__() -> list[str]:
         return sorted({*globals(), *__all__})

@@ -8,8 +8,9 @@ with Memory("atlas") as memory:
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from ..base.lazy_names import lazily
 
 if TYPE_CHECKING:
     from . import conversations as conversations
@@ -71,11 +72,4 @@ _MODULES = {
 
 
 if not TYPE_CHECKING:  # a type checker goes by the imports above
-
-    def __getattr__(name: str) -> Any:
-        if name not in _MODULES:
-            raise AttributeError(
-                f"module {__name__!r} has no attribute {name!r}; it has {', '.join(_MODULES)}"
-            )
-        value = globals()[name] = getattr(import_module(f".{_MODULES[name]}", __name__), name)
-        return value
+    __getattr__ = lazily(__name__, _MODULES)

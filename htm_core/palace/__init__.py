@@ -9,8 +9,9 @@ print(Enforcer(palace).consult("Which port does our API listen on?").text)
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from ..base.lazy_names import lazily
 
 if TYPE_CHECKING:
     from ..base.places import Drawer, Placed, Room
@@ -99,64 +100,64 @@ __all__ = [
 
 # Each name with the module that has it: an agent without a palace does not pay for one.
 _MODULES = {
-    "GROUNDING_KEY": ".consulted",
-    "MISS": ".grounding.grounding",
-    "NO_PALACE": ".tool_replies",
-    "THRESHOLD": ".enforcer",
-    "WAKE": ".consulted",
-    "Against": ".audit",
-    "ChatJudge": ".contradiction",
-    "ChatReader": ".reader",
-    "Conflict": ".promote",
-    "Consultation": ".audit",
-    "Consulted": ".consulted",
-    "Contradiction": ".grounding.grounding",
-    "Decision": ".audit",
-    "Detection": ".grounding.detection",
-    "Detector": ".grounding.detection",
-    "DocumentsFetcher": ".fetchers.frameworks",
-    "Drawer": "..base.places",
-    "Duplicate": ".promote",
-    "Enforce": ".consulted",
-    "Enforcer": ".enforcer",
-    "Evidence": ".grounding.grounding",
-    "Exported": ".folder",
-    "Fetch": ".sources",
-    "FetchFailed": ".sources",
-    "Fetcher": ".sources",
-    "FolderConflict": ".folder",
-    "FolderFetcher": ".fetchers.folders",
-    "GitHubFetcher": ".fetchers.trackers",
-    "GitLabFetcher": ".fetchers.trackers",
-    "GiteaFetcher": ".fetchers.trackers",
-    "Grounding": ".grounding.grounding",
-    "Hands": ".tool_replies",
-    "Imported": ".folder",
-    "Judge": ".contradiction",
-    "Layer": ".grounding.grounding",
-    "Layout": ".layout",
-    "Listed": ".sources",
-    "Palace": ".palace",
-    "PalaceToolReplies": ".tool_replies",
-    "Placed": "..base.places",
-    "Promoted": ".promote",
-    "PromotionConflict": ".promote",
-    "Reader": ".reader",
-    "Registered": ".register",
-    "RetrieverFetcher": ".fetchers.frameworks",
-    "Room": "..base.places",
-    "WakeUp": ".wake",
-    "before_answer": ".consult",
-    "by_rules": ".contradiction",
-    "checked_enforce": ".consulted",
-    "check_reason": ".promotion",
-    "check_summary": ".promotion",
-    "checked_palace": ".consult",
-    "detect": ".enforcer",
-    "for_code_review": ".layout",
-    "for_health_check": ".layout",
-    "for_issue_analysis": ".layout",
-    "time_left": ".sources",
+    "GROUNDING_KEY": "consulted",
+    "MISS": "grounding.grounding",
+    "NO_PALACE": "tool_replies",
+    "THRESHOLD": "enforcer",
+    "WAKE": "consulted",
+    "Against": "audit",
+    "ChatJudge": "contradiction",
+    "ChatReader": "reader",
+    "Conflict": "promote",
+    "Consultation": "audit",
+    "Consulted": "consulted",
+    "Contradiction": "grounding.grounding",
+    "Decision": "audit",
+    "Detection": "grounding.detection",
+    "Detector": "grounding.detection",
+    "DocumentsFetcher": "fetchers.frameworks",
+    "Drawer": ".base.places",
+    "Duplicate": "promote",
+    "Enforce": "consulted",
+    "Enforcer": "enforcer",
+    "Evidence": "grounding.grounding",
+    "Exported": "folder",
+    "Fetch": "sources",
+    "FetchFailed": "sources",
+    "Fetcher": "sources",
+    "FolderConflict": "folder",
+    "FolderFetcher": "fetchers.folders",
+    "GitHubFetcher": "fetchers.trackers",
+    "GitLabFetcher": "fetchers.trackers",
+    "GiteaFetcher": "fetchers.trackers",
+    "Grounding": "grounding.grounding",
+    "Hands": "tool_replies",
+    "Imported": "folder",
+    "Judge": "contradiction",
+    "Layer": "grounding.grounding",
+    "Layout": "layout",
+    "Listed": "sources",
+    "Palace": "palace",
+    "PalaceToolReplies": "tool_replies",
+    "Placed": ".base.places",
+    "Promoted": "promote",
+    "PromotionConflict": "promote",
+    "Reader": "reader",
+    "Registered": "register",
+    "RetrieverFetcher": "fetchers.frameworks",
+    "Room": ".base.places",
+    "WakeUp": "wake",
+    "before_answer": "consult",
+    "by_rules": "contradiction",
+    "checked_enforce": "consulted",
+    "check_reason": "promotion",
+    "check_summary": "promotion",
+    "checked_palace": "consult",
+    "detect": "enforcer",
+    "for_code_review": "layout",
+    "for_health_check": "layout",
+    "for_issue_analysis": "layout",
+    "time_left": "sources",
 }
 # Public names of earlier versions. `Conflict` is not `htm_core.Conflict`, which `Memory.revise`
 # returns.
@@ -164,15 +165,7 @@ _RENAMED = {"Conflict": "PromotionConflict", "Hands": "PalaceToolReplies"}
 
 
 if not TYPE_CHECKING:  # a type checker goes by the imports above, and knows what is not there
-
-    def __getattr__(name: str) -> Any:
-        if name not in _MODULES:
-            raise AttributeError(
-                f"module {__name__!r} has no attribute {name!r}; it has {', '.join(__all__)}"
-            )
-        module = import_module(_MODULES[name], __name__)
-        value = globals()[name] = getattr(module, _RENAMED.get(name, name))
-        return value
+    __getattr__ = lazily(__name__, _MODULES, renamed=_RENAMED)
 
     def __dir__() -> list[str]:
         return sorted({*globals(), *__all__})
