@@ -378,13 +378,13 @@ def _measured(database: Database, call: Callable[[int], None]) -> tuple[float, l
     for number in range(CALLS // 10):
         call(-number)
     processes = _server(database)
-    before, here, times = _cpu(processes), time.process_time(), []
+    before, here, times = cpu_seconds(processes), time.process_time(), []
     for number in range(CALLS):
         began = time.perf_counter()
         call(number)
         times.append(1_000 * (time.perf_counter() - began))
     own = time.process_time() - here
-    return 1_000 * (_cpu(processes) - before) / CALLS, times, 1_000 * own / CALLS
+    return 1_000 * (cpu_seconds(processes) - before) / CALLS, times, 1_000 * own / CALLS
 
 
 def _server(database: Database) -> list[psutil.Process]:
@@ -397,7 +397,8 @@ def _server(database: Database) -> list[psutil.Process]:
         return [each for each in postmaster.children() if each.pid != row["pid"]]
 
 
-def _cpu(processes: list[psutil.Process]) -> float:
+def cpu_seconds(processes: list[psutil.Process]) -> float:
+    """Seconds of CPU that these have used; one that has ended counts no more."""
     total = 0.0
     for process in processes:
         try:

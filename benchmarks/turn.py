@@ -20,7 +20,7 @@ import time
 import uuid
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
@@ -35,6 +35,7 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
+from benchmarks.growth import cpu_seconds
 from benchmarks.tcp_server import temporary_server
 from htm_core import Memory, Settings, shutdown
 from htm_core.cli.samples import conversation
@@ -96,11 +97,8 @@ def measured(dsn: str, *, memories: int, turns: int) -> Table:
         stack.callback(shutdown)  # before the proxy ends
         filled(dsn, memories)
         arms = arms_of(proxy.dsn, embedder, memories, stack)
-        taken: Mapping[str, Taken] = defaultdict(Taken)
+        taken: defaultdict[str, Taken] = defaultdict(Taken)
         embeddings = []
-        postgres = [
-            each for each in psutil.process_iter(["name"]) if each.info["name"] == "postgres"
-        ]
         for number, question in enumerate(
             track(list(itertools.islice(questions(), WARM + turns)), description=f"{memories:,}")
         ):
@@ -108,7 +106,7 @@ def measured(dsn: str, *, memories: int, turns: int) -> Table:
             embedder.query(f"{question} {uuid.uuid4()}")
             embeddings.append((time.perf_counter() - began) * 1e3)
             for name, turn in arms.items():
-                before, here, trips = cpu_of_postgres(postgres), time.process_time(), proxy.trips
+                before, here, trips = cpu_seconds(postgres()), time.process_time(), proxy.trips
                 began = time.perf_counter()
                 turn(question)
                 wall = (time.perf_counter() - began) * 1e3
@@ -116,7 +114,7 @@ def measured(dsn: str, *, memories: int, turns: int) -> Table:
                 if number >= WARM:
                     taken[name].wall.append(wall)
                     taken[name].here.append((time.process_time() - here) * 1e3)
-                    taken[name].server.append((cpu_of_postgres(postgres) - before) * 1e3)
+                    taken[name].server.append((cpu_seconds(postgres()) - before) * 1e3)
                     taken[name].trips.append(proxy.trips - trips)
     return drawn(taken, memories=memories, embedding=statistics.median(embeddings))
 
@@ -230,18 +228,9 @@ def llamaindex_turns(memory: Memory) -> dict[str, Turn]:
     }
 
 
-def cpu_of_postgres(known: list[psutil.Process]) -> float:
-    """Seconds of CPU that the server's processes have used; new ones are found by their parents."""
-    total = 0.0
-    processes = {each.pid: each for each in known}
-    for parent in known:
-        with suppress(psutil.NoSuchProcess):
-            processes |= {each.pid: each for each in parent.children()}
-    for process in processes.values():
-        with suppress(psutil.NoSuchProcess):
-            used = process.cpu_times()
-            total += used.user + used.system
-    return total
+def postgres() -> list[psutil.Process]:
+    """The processes of PostgreSQL on this machine."""
+    return [each for each in psutil.process_iter(["name"]) if each.info["name"] == "postgres"]
 
 
 def drawn(taken: Mapping[str, Taken], *, memories: int, embedding: float) -> Table:
