@@ -1,4 +1,4 @@
-"""The hits of a recall as a list."""
+"""The hits of a recall as a list, and as the answer of `htm demo` and `htm ask`."""
 
 from __future__ import annotations
 

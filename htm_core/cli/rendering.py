@@ -1,4 +1,4 @@
-"""Results for people: tables, local times, and progress on stderr."""
+"""Results for people, as tables with local times, with progress on stderr; for programs, as JSON."""
 
 from __future__ import annotations
 

@@ -499,12 +499,12 @@ def answer_type(route: Route) -> Any:
 
 
 @cache
-def answering(route: Route) -> TypeAdapter[Any]:
+def answering(route: Route, *, extra: Literal["forbid", "ignore"] = "forbid") -> TypeAdapter[Any]:
     """Return the adapter for the answers of a verb: tuples of one, since types in a tuple take
-    settings.
+    settings. `extra` says what becomes of fields that the type does not have.
     """
-    hint = answer_type(route)
-    return TypeAdapter(tuple[hint], config=CONFIG)  # type: ignore[valid-type]  # in a tuple it may have settings
+    hint, config = answer_type(route), CONFIG | ConfigDict(extra=extra)
+    return TypeAdapter(tuple[hint], config=config)  # type: ignore[valid-type]  # see above
 
 
 def write_answer(route: Route, value: Any) -> bytes:
@@ -515,13 +515,7 @@ def write_answer(route: Route, value: Any) -> bytes:
 
 def read_answer(route: Route, body: bytes) -> Any:
     """The answer of a verb from its JSON. Fields that a newer server has added are left out."""
-    return _reading(route).validate_json(b"[" + body + b"]")[0]
-
-
-@cache
-def _reading(route: Route) -> TypeAdapter[Any]:
-    hint, lenient = answer_type(route), CONFIG | ConfigDict(extra="ignore")
-    return TypeAdapter(tuple[hint], config=lenient)  # type: ignore[valid-type]  # as above
+    return answering(route, extra="ignore").validate_json(b"[" + body + b"]")[0]
 
 
 def jsonable(value: Any) -> Any:

@@ -1,5 +1,5 @@
-"""Known speakers: which names this process has found to be speakers', so that recall need not ask
-before it embeds a question.
+"""Facts about tenants that this process has without asking: the names that are speakers', and whether
+anything was superseded, so that recall looks for it nowhere else.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Clusters of points in a plane, and the words that set the texts of each apart from the others."""
+"""Vectors drawn in a plane, clusters of its points, and the words that set the texts of each apart
+from the others.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """Files that are known by how they begin: PDFs, and those that have no text as they stand:
-pictures, recordings, archives.
+pictures, recordings, archives; and bytes as base64.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """The words that options take, which `typing.get_args` lists for checks at run time, and the
-options of a recall.
+options of a recall; spans of time.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Results of recall: hits, best first, and why each was found."""
+"""Results of recall: hits, best first, and why each was found; effects of newer sayings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`htm chat`: opens the memory and the model, and begins the chat."""
+"""`htm chat`: opens the memory and the model that is named, and begins the chat."""
 
 from __future__ import annotations
 

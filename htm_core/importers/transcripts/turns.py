@@ -1,5 +1,5 @@
 """One turn of a transcript, and how it becomes a draft to remember, with an id that is the same at
-every reading.
+every reading; and a conversation as a tree.
 """
 
 from __future__ import annotations
