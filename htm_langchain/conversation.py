@@ -138,6 +138,7 @@ class Conversation:
     deadline: Deadline = field(init=False)
     has_warned: bool = False
     _entries: Entries | None = None
+    _decoded: dict[str, tuple[Mention, BaseMessage]] = field(default_factory=dict)
     _held_key: object = field(default_factory=object)
 
     def __post_init__(self) -> None:
@@ -516,9 +517,34 @@ class Conversation:
             entries = entries[
                 : next((at for at, (id, _) in enumerate(entries) if id in boundary), len(entries))
             ]
-            self.before = boundary, _restored(self._own(entries)[-MAX_RESTORED:])
+            self.before = boundary, self._restored(self._own(entries)[-MAX_RESTORED:])
         self._entries = None
         return self.before[1]
+
+    def _restored(self, entries: Entries) -> list[AnyMessage]:
+        """Return the messages of entries, from the start of a stride on. What was decoded in the
+        last turn is not decoded again.
+        """
+        first = 0
+        if len(entries) > MAX_RESTORED - STRIDE:
+            first = next(
+                (at for at, (_, mention) in enumerate(entries) if mention.seq % STRIDE == 0), 0
+            )
+        known, self._decoded = self._decoded, {}
+        messages: list[Any] = []
+        for id, mention in entries[first:]:
+            before = known.get(mention.id)
+            if before is None or before[0] != mention:
+                before = mention, message_of(mention, id=id)
+            if isinstance(before[1].content, str):  # blocks may be changed by other middleware
+                self._decoded[mention.id] = before
+            messages.append(before[1].model_copy())
+        shown = [each for each in messages if each.type in ("human", "ai", "tool")]
+        if first == 0:
+            return shown
+        return shown[
+            next((at for at, each in enumerate(shown) if is_from_person(each)), len(shown)) :
+        ]
 
     def _own(self, entries: Entries) -> Entries:
         """Return the log's entries of the thread; where it has none, all of the log for the first
@@ -682,16 +708,3 @@ def _line(message: BaseMessage, id: str | None) -> Line:
         is_spoken=spoken,
         id=None if id is None else stored_id(id),
     )
-
-
-def _restored(entries: Sequence[tuple[str | None, Mention]]) -> list[AnyMessage]:
-    first = 0
-    if len(entries) > MAX_RESTORED - STRIDE:
-        first = next(
-            (at for at, (_, mention) in enumerate(entries) if mention.seq % STRIDE == 0), 0
-        )
-    messages: list[Any] = [message_of(mention, id=id) for id, mention in entries[first:]]
-    shown = [each for each in messages if each.type in ("human", "ai", "tool")]
-    if first == 0:
-        return shown
-    return shown[next((at for at, each in enumerate(shown) if is_from_person(each)), len(shown)) :]

@@ -136,6 +136,8 @@ def decode(payload: bytes) -> BaseMessage:
 
 def thread_of(mention: Mention) -> str | None:
     """The thread of a message whose log several threads share; None for any other."""
+    if b'"thread"' not in (mention.payload or b""):  # most are not read for it
+        return None
     thread = (read_payload(mention.payload, FORMAT) or {}).get("thread")
     return thread if isinstance(thread, str) else None
 

@@ -232,17 +232,17 @@ def _schema(tool: Any) -> str:
 
 def fingerprint(message: BaseMessage) -> int:
     """A number that changes when what a message says does."""
-    calls = [
-        getattr(message, kind, None)
-        for kind in ("tool_calls", "invalid_tool_calls", "tool_call_id")
-    ]
+    fields = message.__dict__  # of a field that a type has not, pydantic is slow to say so
+    content = message.content
+    calls = [fields.get(kind) for kind in ("tool_calls", "invalid_tool_calls", "tool_call_id")]
+    more = message.additional_kwargs
     return hash(
         (
             message.type,
-            repr(message.content),
-            repr(calls),
+            content if isinstance(content, str) else (repr(content),),
+            repr(calls) if any(calls) else "",
             message.name,
-            repr(message.additional_kwargs),
+            repr(more) if more else "",
         )
     )
 

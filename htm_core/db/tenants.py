@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from ..base.types import Robot, SpanCounts, TenantSize, TenantSizes, UserSize, UserSizes
+from .connection import Queued
 from .database import Connection, Row
 from .queries import load
 
@@ -40,8 +41,17 @@ def ensure_rows(connection: Connection, *, robot: str, model: str, language: str
 
 def active_model(connection: Connection) -> str | None:
     """The model that the tenant's memories are embedded with now."""
-    row = connection.execute(load("db/tenants")["active_model"]).fetchone()
-    return None if row is None else str(row["name"])
+    return name_of(queue_active_model(connection))
+
+
+def queue_active_model(connection: Connection) -> Queued:
+    """Have the model that the tenant's memories are embedded with read with what is sent next."""
+    return connection.queue(load("db/tenants")["active_model"])
+
+
+def name_of(active: Queued) -> str | None:
+    """The name of what `queue_active_model` has read; None where there is no model yet."""
+    return str(active.rows[0]["name"]) if active.rows else None
 
 
 def set_robots_active(connection: Connection, moments: Mapping[str, datetime]) -> None:

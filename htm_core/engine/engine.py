@@ -315,6 +315,7 @@ class Engine:
         wordless: bool = False,
         hold: bool = True,
         retold: int = 0,
+        asked: bool = False,
     ) -> list[Node | None]:
         """Write drafts in one transaction: plan, commit, apply. Answers with their nodes, in order.
 
@@ -323,8 +324,10 @@ class Engine:
         nothing to search in it, and gets no node. Without `hold` nothing new comes into working
         memory. What is attached to drafts is written after them all; it is not in the answer, and
         does not come into working memory. So many of the first as `retold` says were said elsewhere
-        before. `before` and `after` run in the same transaction, once more when it is tried again;
-        an exception of theirs undoes everything.
+        before. `asked` says that the last is a question, for which recall is asked next: it has the
+        vector at once which both need, where the model is in this process. `before` and `after` run
+        in the same transaction, once more when it is tried again; an exception of theirs undoes
+        everything.
         """
         now = self.clock()
         seconds = now.timestamp()
@@ -334,6 +337,8 @@ class Engine:
         answered = len(drafts)
         if self._embed_now:
             entries = self._with_vectors(entries)
+        elif asked and self.embedder.is_at_hand:
+            entries[-1:] = self._with_vectors(entries[-1:])
         working = self.working  # the same to the end, even if the robot joins a group meanwhile
         memory = working.load(now=seconds)
         held = (

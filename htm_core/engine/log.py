@@ -199,7 +199,8 @@ class Log(Handle):
 
         if messages:
             here = [self._here(message) for message in self._checked(messages)]
-            self._engine.write(here, wordless=True, after=note, retold=retold)
+            asked = len(here) - retold == 1 and here[-1].role == "user" and not here[-1].attached
+            self._engine.write(here, wordless=True, after=note, retold=retold, asked=asked)
             self._engine.drop(gone)
 
     def _here(self, message: Message) -> Draft:

@@ -97,6 +97,11 @@ class CheckedEmbedder:
         """The name and the dimension, as they are stored with each vector."""
         return Model(self.name, self.dimension)
 
+    @property
+    def is_at_hand(self) -> bool:
+        """True if the model runs in this process, and is loaded."""
+        return self._is_local and self._embedder is not None
+
     def warm(self) -> None:
         """Begin to load a model of this process that is on this disk, in a thread, so that it is
         there when it is first used.
@@ -146,9 +151,9 @@ class CheckedEmbedder:
 
     def _call(self, function: Callable[[Embedder], _Answer]) -> _Answer:
         try:
-            if self._is_local and self._embedder is not None:
+            if self.is_at_hand:
                 with time_limit.uncounted():
-                    return function(self._embedder)
+                    return function(self._loaded())
             client = ("embedder", id(self.client))  # it lives as long as its calls
             return time_limit.in_time(
                 lambda: function(self._loaded()), client=client, share=time_limit.MODEL_SHARE

@@ -62,6 +62,7 @@ class Begun:
     inserted: Queued
     late: Queued | None
     again: _Again | None
+    active: Queued | None  # the tenant's model, where vectors were given
 
 
 def begin_write(
@@ -88,17 +89,19 @@ def begin_write(
     )
     of_tools = [entry for entry in latest if entry.role == "tool"]
     late = quotes.queue_late(connection, of_tools) if of_tools else None
+    given = any(vector is not None for entry in latest for vector in entry.vectors)
+    active = tenants.queue_active_model(connection) if given else None
     changes_more = (
         late or named or any(each.tags or each.importance is not None for each in entries)
     )
     if not seem_known or changes_more:
-        return Begun(inserted, late, None)
+        return Begun(inserted, late, None, active)
     known = frozenset(seem_known)
     repeated = _repeated(latest, known)
     copies = _queue_copies(connection, [entry for entry in latest if entry.node in repeated])
     _refresh(connection, latest, repeated=repeated, changed=known)
     return Begun(
-        inserted, late, _Again(known, copies, _queue_nodes(connection, known, owner=owner))
+        inserted, late, _Again(known, copies, _queue_nodes(connection, known, owner=owner)), active
     )
 
 
@@ -163,7 +166,10 @@ def write(
         forgetting.delete_unmentioned(connection, sorted(left), owner=owner)
     made = [entry for entry in _first(written) if entry.node in inserted.nodes]
     is_given = any(vector is not None for entry in made for vector in entry.vectors)
-    stale = is_given and _store_vectors(connection, made, model=model)
+    active = None if begun is None else begun.active
+    stale = is_given and _store_vectors(
+        connection, made, model=model, active=active or tenants.queue_active_model(connection)
+    )
     as_written = (
         _as_written(entries, written, known) if known or len(written) < len(entries) else entries
     )
@@ -474,9 +480,11 @@ def _new_node(entry: Entry, metadata: dict[str, Any]) -> Node | None:
     )
 
 
-def _store_vectors(connection: Connection, made: Sequence[Entry], *, model: str) -> bool:
+def _store_vectors(
+    connection: Connection, made: Sequence[Entry], *, model: str, active: Queued
+) -> bool:
     """Store the given vectors of new nodes; says whether they are of a model that the tenant no
-    longer has.
+    longer has: `active` is the one that it has.
 
     Then all of these nodes have jobs, as if no vector had been given.
     """
@@ -486,7 +494,7 @@ def _store_vectors(connection: Connection, made: Sequence[Entry], *, model: str)
         for piece, vector in zip(entry.pieces, entry.vectors, strict=True)
         if vector is not None
     }
-    if vectors and tenants.active_model(connection) not in (None, model):
+    if vectors and tenants.name_of(active) not in (None, model):
         many = len(made) > FEW
         bulk = {
             entry.node

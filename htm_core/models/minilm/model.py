@@ -66,19 +66,21 @@ class MiniLM:
         self.model_name = NAME if form == "float32" else f"{NAME}:{form}"
         self._tokenizer = tokenizer(directory / WORDS)
         self._session = session(FILES[form], directory, threads)
-        # What a message asks for, and what is recalled for it, take the same vector.
-        self._query = functools.lru_cache(maxsize=16)(
-            lambda text: tuple(self.embed_documents([text])[0])
+        # A message that is kept and recalled for takes one vector.
+        self._one = functools.lru_cache(maxsize=16)(
+            lambda text: tuple(self.embed([text])[0].tolist())
         )
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """Embed documents, one vector each, in order."""
+        if len(texts) == 1:
+            return [self.embed_query(texts[0])]
         rows: list[list[float]] = self.embed(texts).tolist()
         return rows
 
     def embed_query(self, text: str) -> list[float]:
         """Embed a query; this model treats queries like documents."""
-        return list(self._query(text))
+        return list(self._one(text))
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Embed texts into an array of texts × 384."""
