@@ -138,6 +138,7 @@ class Conversation:
     deadline: Deadline = field(init=False)
     has_warned: bool = False
     _entries: Entries | None = None
+    _shows_log: bool = False  # in the last turn; then it is read with what is written
     _decoded: dict[str, tuple[Mention, BaseMessage]] = field(default_factory=dict)
     _held_key: object = field(default_factory=object)
 
@@ -149,6 +150,7 @@ class Conversation:
         forgotten since.
         """
         self.deadline = Deadline(self.memory, timeout=timeout)
+        self._shows_log = self.before is not None
         self.last = self.before = self._entries = None
         self.run, self.has_warned = run, False
 
@@ -245,7 +247,8 @@ class Conversation:
             )
             if not is_begun:  # what comes before the first turn was said elsewhere
                 retold = len(self.unsaved(messages[: start_of_turn(messages)]))
-        self._write(log, self.unsaved(messages), retold=retold)
+        reads = MAX_RESTORED + 2 * len(messages) if self._shows_log and self.before is None else 0
+        self._write(log, self.unsaved(messages), retold=retold, reads=reads)
 
     def postpone(self, messages: Sequence[BaseMessage], extent: Extent) -> None:
         """Hold messages until the log can be written. Of those that a caller brings along only the
@@ -394,14 +397,20 @@ class Conversation:
         else:
             log.remove(own)
 
-    def _write(self, log: Log, messages: Sequence[BaseMessage], *, retold: int = 0) -> None:
-        """Write messages, of which so many were said elsewhere. When the core refuses the words of
-        a message, only its payload is written.
+    def _write(
+        self, log: Log, messages: Sequence[BaseMessage], *, retold: int = 0, reads: int = 0
+    ) -> None:
+        """Write messages, of which so many were said elsewhere, and read so many of the log with
+        them. When the core refuses the words of a message, only its payload is written.
         """
         if not messages:
             return
         try:
-            log.append(self._drafts(messages), retold=retold)
+            if reads:
+                drafts = self._drafts(messages)
+                self._entries = log.append_and_read(drafts, reads, retold=retold)
+            else:
+                log.append(self._drafts(messages), retold=retold)
         except InvalidInput:
             for at, message in enumerate(messages):
                 try:

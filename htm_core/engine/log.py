@@ -23,6 +23,8 @@ from ..writing.redaction import redact_draft
 from .engine import Engine
 
 Message = Draft | Mapping[str, Any]
+# Has something read with the end of a transaction that has entered mentions of these ids.
+Read = Callable[[Connection, Sequence[UUID]], None]
 
 # So many system messages at most are the beginning of a log.
 MOST_LEADING = 8
@@ -75,8 +77,24 @@ class Log(Handle):
         is `attached` to it is written with it, found by recall, and in no answer of the log.
         """
         answer = Entered()
-        self._say(messages, answer, retold=validation.check_whole(retold, what="retold"))
+        self._say(messages, answer.read, retold=validation.check_whole(retold, what="retold"))
         return answer.mentions()
+
+    def append_and_read(
+        self, messages: Sequence[Message], n: int, *, retold: int = 0
+    ) -> list[tuple[str | None, Mention]]:
+        """`append`; answers with what `entries(n)` gives after it. That takes no message to the
+        server of its own.
+        """
+        limit, read = validation.check_whole(n, what="n"), list[mentions.Queue]()
+
+        def queue(connection: Connection, _: Sequence[UUID]) -> None:
+            """Have the log read, once more where the transaction is tried again."""
+            whose = {"owner": self._engine.owner, "session": self.session}
+            read[:] = [mentions.queue_tail(connection, **whose, limit=limit)]
+
+        self._say(messages, queue, retold=validation.check_whole(retold, what="retold"))
+        return read[0]() if read else self.entries(n)
 
     def tail(self, n: int | None = None, *, tokens: int | None = None) -> list[Mention]:
         """The last `n` messages, or as many of the last ones as fit `tokens`, oldest first; all of
@@ -188,14 +206,14 @@ class Log(Handle):
             messages, what="messages", most=self._engine.settings.max_drafts
         )
 
-    def _say(self, messages: Sequence[Message], answer: Entered, *, retold: int) -> None:
+    def _say(self, messages: Sequence[Message], read: Read, *, retold: int) -> None:
         gone: list[UUID] = []
 
         def note(connection: Connection, written: list[WrittenEntry]) -> None:
             entered = written[: len(here)]
             mentions.bring_back(connection, entered, owner=self._engine.owner, session=self.session)
             gone[:] = self._detach(connection, here, written)
-            answer.read(connection, [each.mention for each in entered])
+            read(connection, [each.mention for each in entered])
 
         if messages:
             here = [self._here(message) for message in self._checked(messages)]

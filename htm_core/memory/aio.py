@@ -96,6 +96,7 @@ class AsyncLog(_Twin[Log]):
     """`Log`, awaited."""
 
     append = awaited(Log.append)
+    append_and_read = awaited(Log.append_and_read)
     tail = awaited(Log.tail)
     entries = awaited(Log.entries)
     archive = awaited(Log.archive)

@@ -13,11 +13,14 @@ from ..base.identity import ANONYMOUS
 from ..base.places import NOTE_OWNER_PREFIX
 from ..base.types import Mention, Window
 from ..db.connection import Reader
-from ..db.database import Connection
+from ..db.database import Connection, Row
 from ..db.queries import load
 from ..db.records import WrittenEntry, mention_of, multirange
 
 LOOKED_AT = 200  # owners, among which users are looked for whose names can be given
+
+# Gives the entries of a log that were read with what was sent.
+Queue = Callable[[], list[tuple[str | None, Mention]]]
 
 
 def nodes_of_ids(
@@ -145,7 +148,19 @@ def tail(
         "archived": archived,
         "forgotten": forgotten,
     }
-    rows = read(load("writing/mentions")["tail"], values)
+    return _entries(read(load("writing/mentions")["tail"], values))
+
+
+def queue_tail(connection: Connection, *, owner: str, session: str, limit: int) -> Queue:
+    """`tail`, read with what is sent next, or with the end of the transaction."""
+    values = {"owner": owner, "session": session, "limit": limit}
+    queued = connection.queue(
+        load("writing/mentions")["tail"], {**values, "archived": None, "forgotten": False}
+    )
+    return lambda: _entries(queued.rows)
+
+
+def _entries(rows: Sequence[Row]) -> list[tuple[str | None, Mention]]:
     return [(row["external_id"], mention_of(row)) for row in reversed(rows)]
 
 
