@@ -2,11 +2,13 @@
 
     python -m benchmarks.turn --memories 1000 5000 --turns 60
 
-The arms take turns in one process, on one PostgreSQL over TCP, with the embedded model. Each turn asks another question of a
-user who has so many memories in sessions with roles and names. A row has p50 and p95 in milliseconds, the CPU time of the process
-and of PostgreSQL for each turn, and the round trips to the server: how often the program spoke after an answer. Behind the table
-stands the time of one embedding of a question in the same run, and what a turn with each memory costs beyond one without, in
-such embeddings.
+The arms take turns in one process, with the embedded model, on a PostgreSQL of its own over TCP, on the embedded one
+(`--server embedded`), or on one that is there, such as behind a PgBouncer (`--server postgresql://...`, of a superuser: the last
+is emptied). Each turn asks another question of a user who has so many memories in sessions with roles and names; with `--users`
+so many users, each with so many memories, ask at once. A row has p50 and p95 in milliseconds, the CPU time of the process and of
+PostgreSQL for each turn, and the round trips to the server of all threads: how often the program spoke after an answer, in turns of
+their own. Behind the table stands the time of one embedding of a question in the same run, what a turn with each memory costs
+beyond one without, in such embeddings, and the memory of the process.
 """
 
 from __future__ import annotations
@@ -20,9 +22,11 @@ import time
 import uuid
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import cache, partial
 from typing import Any
 
 import psutil
@@ -57,7 +61,7 @@ PLACES = (
     "Watchet",
     "Ilfracombe",
 )
-Turn = Callable[[str], object]
+Turn = Callable[[str, str], object]  # of a user who asks
 
 
 def instant() -> GenericFakeChatModel:
@@ -82,47 +86,96 @@ def main() -> None:
     )
     parser.add_argument("--memories", type=int, nargs="+", default=[1_000, 5_000])
     parser.add_argument("--turns", type=int, default=60, help="of each arm, after the first five")
+    parser.add_argument("--users", type=int, default=1, help="who ask at once")
+    parser.add_argument("--server", default="tcp", help="tcp, embedded, or a DSN")
     arguments = parser.parse_args()
     for memories in arguments.memories:
         with tempfile.TemporaryDirectory(prefix="htm-bench-", ignore_cleanup_errors=True) as home:
             os.environ["HTM_HOME"] = home
-            with temporary_server() as dsn:
-                Console(width=120).print(measured(dsn, memories=memories, turns=arguments.turns))
+            with server(arguments.server) as dsn:
+                table = measured(
+                    dsn, memories=memories, turns=arguments.turns, users=arguments.users
+                )
+                Console(width=132).print(table)
 
 
-def measured(dsn: str, *, memories: int, turns: int) -> Table:
+@contextmanager
+def server(chosen: str) -> Iterator[str]:
+    """The DSN of a server: one of its own over TCP, the embedded one, or one that is there."""
+    if chosen == "tcp":
+        with temporary_server() as dsn:
+            yield dsn
+    elif chosen == "embedded":
+        with Memory("ferry", tenant=TENANT) as memory:
+            memory.stats()
+            yield memory._engine.database.dsn("htm_app").get_secret_value()
+    else:
+        with psycopg.connect(chosen, autocommit=True) as connection:
+            connection.execute("drop database if exists langgraph")
+            connection.execute("drop database if exists turns")
+            connection.execute("create database turns")
+        yield make_conninfo(chosen, dbname="turns")
+
+
+def measured(dsn: str, *, memories: int, turns: int, users: int) -> Table:
     """The table of one size."""
     embedder = resolve("minilm")
+    names = [f"{USER}-{number}" for number in range(users)]
+    asked = questions()
     with ExitStack() as stack:
-        proxy = stack.enter_context(Proxy(dsn))
-        stack.callback(shutdown)  # before the proxy ends
-        filled(dsn, memories)
-        arms = arms_of(proxy.dsn, embedder, memories, stack)
+        stack.callback(shutdown)
+        for name in names:
+            filled(dsn, memories, user=name)
+        arms = arms_of(dsn, embedder, memories, stack)
         taken: defaultdict[str, Taken] = defaultdict(Taken)
         embeddings = []
-        for number, question in enumerate(
-            track(list(itertools.islice(questions(), WARM + turns)), description=f"{memories:,}")
-        ):
+        pool = stack.enter_context(ThreadPoolExecutor(users))
+        for number in track(range(WARM + turns), description=f"{memories:,}"):
             began = time.perf_counter()
-            embedder.query(f"{question} {uuid.uuid4()}")
+            embedder.query(f"{next(asked)} {uuid.uuid4()}")
             embeddings.append((time.perf_counter() - began) * 1e3)
-            for name, turn in arms.items():
-                before, here, trips = cpu_seconds(postgres()), time.process_time(), proxy.trips
-                began = time.perf_counter()
-                turn(question)
-                wall = (time.perf_counter() - began) * 1e3
+            for arm, turn in arms.items():
+                before, here = cpu_seconds(postgres()), time.process_time()
+                walls = list(pool.map(partial(timed, turn), names, [next(asked) for _ in names]))
                 time.sleep(BEHIND)  # what is written behind the reply belongs to the turn
                 if number >= WARM:
-                    taken[name].wall.append(wall)
-                    taken[name].here.append((time.process_time() - here) * 1e3)
-                    taken[name].server.append((cpu_seconds(postgres()) - before) * 1e3)
-                    taken[name].trips.append(proxy.trips - trips)
-    return drawn(taken, memories=memories, embedding=statistics.median(embeddings))
+                    taken[arm].wall += walls
+                    taken[arm].here.append((time.process_time() - here) * 1e3 / users)
+                    taken[arm].server.append((cpu_seconds(postgres()) - before) * 1e3 / users)
+        if "host=/" not in make_conninfo(dsn):  # the proxy is one of TCP
+            trips(dsn, embedder, names[0], taken)
+    return drawn(taken, memories=memories, users=users, embedding=statistics.median(embeddings))
 
 
-def filled(dsn: str, memories: int) -> None:
-    """Give the user as many memories: the sample's conversation, over and over, each time at another place."""
-    with Memory("ferry", url=dsn, tenant=TENANT, user=USER, settings=Settings()) as memory:
+def timed(turn: Turn, user: str, question: str) -> float:
+    """The milliseconds of a turn."""
+    began = time.perf_counter()
+    turn(user, question)
+    return (time.perf_counter() - began) * 1e3
+
+
+def trips(
+    dsn: str, embedder: CheckedEmbedder, user: str, taken: Mapping[str, Taken], *, turns: int = 10
+) -> None:
+    """Count the round trips of some more turns of each arm, through a proxy, which takes time of its own."""
+    asked = questions(first=1_000)
+    with ExitStack() as stack:
+        proxy = stack.enter_context(Proxy(dsn))
+        for arm, turn in arms_of(
+            proxy.dsn, embedder, 10, stack, database="langgraph_trips"
+        ).items():
+            for number in range(WARM + turns):
+                before = proxy.trips
+                turn(user, next(asked))
+                time.sleep(BEHIND)
+                if number >= WARM:
+                    taken[arm].trips.append(proxy.trips - before)
+        shutdown()  # before the proxy ends
+
+
+def filled(dsn: str, memories: int, *, user: str = USER) -> None:
+    """Give a user as many memories: the sample's conversation, over and over, each time at another place."""
+    with Memory("ferry", url=dsn, tenant=TENANT, user=user, settings=Settings()) as memory:
         drafts = list(itertools.islice(turns_of_years(), memories))
         for start in range(0, len(drafts), 1_000):
             memory.remember_many(drafts[start : start + 1_000])
@@ -142,28 +195,34 @@ def turns_of_years() -> Iterator[dict[str, Any]]:
             yield turn | {"content": text, "session": f"{turn['session']}-{again}", "at": at}
 
 
-def questions() -> Iterator[str]:
-    """Questions about what was said, each another one."""
+def questions(first: int = 0) -> Iterator[str]:
+    """Questions about what was said, each another one for hundreds of turns."""
     asked = (
         "What did we pay for the boat?", "Where does she lie in winter?", "Who looked at the mast?",
         "What does Ines think of the engine?", "When is the survey?", "Which paint did we choose?",
         "What was wrong with the rudder?", "Who has the key of the yard?",
     )  # fmt: skip
-    for number in itertools.count():
-        yield f"{asked[number % len(asked)]} At {PLACES[number // len(asked) % len(PLACES)]}?"
+    for number in itertools.count(first):
+        place = PLACES[number // len(asked) % len(PLACES)]
+        yield f"{asked[number % len(asked)]} At {place}, pier {number}?"
 
 
 def arms_of(
-    dsn: str, embedder: CheckedEmbedder, memories: int, stack: ExitStack
+    dsn: str,
+    embedder: CheckedEmbedder,
+    memories: int,
+    stack: ExitStack,
+    *,
+    database: str = "langgraph",
 ) -> dict[str, Turn]:
-    """Each arm with what does one turn of it."""
+    """Each arm with what does one turn of it; LangGraph's store has so many memories in a database of its own."""
     memory = Memory("ferry", url=dsn, tenant=TENANT)
-    palace = Palace(memory.of(user=USER))
+    palace = Palace(memory.of(user=f"{USER}-0"))
     palace.file("She lies ashore in winter.", room="projects", drawer="boat")
     return {
         "an agent without memory": langchain_turn(create_agent(instant())),
         "LangGraph's PostgresStore, searched before and put after": store_turn(
-            dsn, embedder, memories, stack
+            dsn, embedder, memories, stack, database
         ),
         "HTMMemoryMiddleware": langchain_turn(
             create_agent(instant(), middleware=[HTMMemoryMiddleware(memory)])
@@ -176,12 +235,19 @@ def arms_of(
 
 
 def langchain_turn(agent: Any) -> Turn:
-    """A turn of an agent: one question, one answer, in one thread."""
-    thread = {"configurable": {"thread_id": str(uuid.uuid4()), "user_id": USER}}
-    return lambda question: agent.invoke({"messages": [("user", question)]}, thread)
+    """A turn of an agent: one question, one answer, in one thread of each user."""
+    thread = str(uuid.uuid4())
+
+    def turn(user: str, question: str) -> object:
+        named = {"configurable": {"thread_id": f"{thread}-{user}", "user_id": user}}
+        return agent.invoke({"messages": [("user", question)]}, named)
+
+    return turn
 
 
-def store_turn(dsn: str, embedder: CheckedEmbedder, memories: int, stack: ExitStack) -> Turn:
+def store_turn(
+    dsn: str, embedder: CheckedEmbedder, memories: int, stack: ExitStack, database: str
+) -> Turn:
     """LangGraph's store by hand, as its page on memory has it: search before the model, put after it."""
     from langgraph.store.postgres import PostgresStore
 
@@ -191,20 +257,22 @@ def store_turn(dsn: str, embedder: CheckedEmbedder, memories: int, stack: ExitSt
     with psycopg.connect(
         dsn, autocommit=True
     ) as connection:  # its extension has a place of its own
-        connection.execute("create database langgraph")
-    own = make_conninfo(dsn, dbname="langgraph")
-    opened: Any = PostgresStore.from_conn_string(own, index={"dims": 384, "embed": embed})
+        connection.execute(f"create database {database}")
+    own = make_conninfo(dsn, dbname=database)
+    opened: Any = PostgresStore.from_conn_string(
+        own, index={"dims": 384, "embed": embed}, pool_config={"min_size": 1, "max_size": 16}
+    )
     store = stack.enter_context(opened)
     store.setup()
     for turn in itertools.islice(turns_of_years(), memories):
-        store.put(("memories", USER), str(uuid.uuid4()), {"data": turn["content"]})
+        store.put(("memories", f"{USER}-0"), str(uuid.uuid4()), {"data": turn["content"]})
     agent: Any = create_agent(instant())
 
-    def turn_of(question: str) -> object:
-        items = store.search(("memories", USER), query=question, limit=8)
+    def turn_of(user: str, question: str) -> object:
+        items = store.search(("memories", user), query=question, limit=8)
         info = "\n".join(each.value["data"] for each in items)
         answer = agent.invoke({"messages": [("system", f"User info: {info}"), ("user", question)]})
-        store.put(("memories", USER), str(uuid.uuid4()), {"data": question})
+        store.put(("memories", user), str(uuid.uuid4()), {"data": question})
         return answer
 
     return turn_of
@@ -218,14 +286,18 @@ def llamaindex_turns(memory: Memory) -> dict[str, Turn]:
 
     from htm_llamaindex import HTMMemory
 
-    def engine(chosen: Any) -> Turn:
-        chat = SimpleChatEngine.from_defaults(llm=MockLLM(max_tokens=4), memory=chosen)
-        return chat.chat
+    def engines(memory_of: Callable[[str], Any]) -> Turn:
+        @cache
+        def engine(user: str) -> Any:
+            return SimpleChatEngine.from_defaults(llm=MockLLM(max_tokens=4), memory=memory_of(user))
 
+        return lambda user, question: engine(user).chat(question)
+
+    session = str(uuid.uuid4())
     return {
-        "LlamaIndex's chat engine with its own Memory": engine(OwnMemory.from_defaults("turns")),
-        "LlamaIndex's chat engine with HTMMemory": engine(
-            HTMMemory.from_defaults("turns", memory.of(user=USER))
+        "LlamaIndex's chat engine with its own Memory": engines(OwnMemory.from_defaults),
+        "LlamaIndex's chat engine with HTMMemory": engines(
+            lambda user: HTMMemory.from_defaults(f"{session}-{user}", memory.of(user=user))
         ),
     }
 
@@ -235,11 +307,12 @@ def postgres() -> list[psutil.Process]:
     return [each for each in psutil.process_iter(["name"]) if each.info["name"] == "postgres"]
 
 
-def drawn(taken: Mapping[str, Taken], *, memories: int, embedding: float) -> Table:
+def drawn(taken: Mapping[str, Taken], *, memories: int, users: int, embedding: float) -> Table:
     """The table of what was taken."""
     table = Table(
-        title=f"one turn, {memories:,} memories of a user; one embedding of a question {embedding:.1f} ms",
-        caption="embeddings: a turn's time beyond the same framework's without long-term memory",
+        title=f"one turn, {memories:,} memories of a user, {users} at once; one embedding of a question {embedding:.1f} ms",
+        caption="embeddings: a turn's time beyond the same framework's without long-term memory; "
+        f"this process: {psutil.Process().memory_info().rss / 1e6:.0f} MB",
     )
     table.add_column("arm")
     for name in ("p50 ms", "p95 ms", "CPU here", "CPU server", "round trips", "embeddings"):
@@ -254,7 +327,7 @@ def drawn(taken: Mapping[str, Taken], *, memories: int, embedding: float) -> Tab
         table.add_row(
             name, f"{statistics.median(each.wall):.1f}", f"{sorted(each.wall)[int(0.95 * len(each.wall))]:.1f}",
             f"{statistics.median(each.here):.1f}", f"{statistics.mean(each.server):.1f}",
-            f"{statistics.median(each.trips):.0f}", f"{own / embedding:.1f}" if own > 0 else "",
+            f"{statistics.median(each.trips):.0f}" if each.trips else "", f"{own / embedding:.1f}" if own > 0 else "",
         )  # fmt: skip
     return table
 

@@ -88,14 +88,18 @@ class MemoryPart:
             recalled = self._recalled(
                 window, messages, today=today, room=min(reserve, left - reserved) - dated
             )
-            unsaid = min(self._known(room=share, beside=recalled), known, key=self._cost)
+            beside = known and self._known(room=share, beside=recalled)
+            unsaid = min(beside, known, key=self._cost)
             return memory_block([unsaid, recalled], today=today, token=self.context.token)
 
         everything = fit(
             rest, room=sys.maxsize, has_system_prompt=has_system_prompt, counts=self.counts
         )
-        window = fit(rest, room=reserved, has_system_prompt=has_system_prompt, counts=self.counts)
-        whole = self.counts(everything)
+        whole, window = self.counts(everything), everything
+        if whole > reserved:
+            window = fit(
+                rest, room=reserved, has_system_prompt=has_system_prompt, counts=self.counts
+            )
         if self.counts(window) < whole:
             block = block_for(everything)
             if whole + self._cost(block) <= room:

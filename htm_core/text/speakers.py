@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 
 # The words for roles, which are nobody's name.
 _RESERVED = frozenset(
@@ -28,6 +29,7 @@ _RESERVED = frozenset(
 _FILLERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0")
 
 
+@lru_cache(maxsize=256)  # a prompt shows dozens of memories of a few people
 def speaker(name: str | None, role: str | None) -> str | None:
     """Who said something, not escaped: "Ann, user", or the role alone.
 
