@@ -52,6 +52,7 @@ class RequestBuilder:
         self.outgrown = False
         self._memory, self._log, self._count_tokens = memory, log, count_tokens
         self._tokens: dict[str, int] = {}
+        self._decoded: dict[str, ChatMessage] = {}  # while a request is filled
 
     def filled(
         self,
@@ -85,6 +86,7 @@ class RequestBuilder:
         The window has what the block leaves. The block depends on nothing after the question: so
         the steps of a turn begin alike.
         """
+        self._decoded = {}
         today = today_of(self._memory)
         dated = self.cost(f"{today_line(today)}\n", is_asked=is_asked)
         share = min(profile_tokens, room // 4 - dated)
@@ -176,7 +178,9 @@ class RequestBuilder:
         # than the turn that is going on, which begins with the last message of a user
         is_earlier = False
         for _, mention in reversed(entries):
-            stored = message_of(mention)
+            stored = self._decoded.get(mention.id)
+            if stored is None:
+                stored = self._decoded[mention.id] = message_of(mention)
             message = without_thinking(stored) if is_earlier else stored
             is_earlier = is_earlier or stored.role == MessageRole.USER
             key = mention.id if message is stored else f"{mention.id} said"

@@ -5,7 +5,7 @@ tokens.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta, tzinfo
 from typing import TypeVar
 
@@ -84,18 +84,27 @@ def profile_text(
     Each has the day, in `timezone`, on which it was said last, so that a reader sees which message
     is newer.
     """
-    by_section = {name: [line for line in lines if line.section == name] for name in SECTIONS}
-    chosen: list[ProfileLine] = []
+    noted = [_Noted(line, _note(line, today, timezone)) for line in lines]
+    by_section = [[each for each in noted if each.line.section == name] for name in SECTIONS]
+    chosen: list[_Noted] = []
     misses = 0
-    for line in _in_turns(list(by_section.values())):
+    for each in _in_turns(by_section):
         if budget <= 0 or misses == MOST_MISSES:
             break
-        if count(_text([*chosen, line], today, timezone)) <= budget:
-            chosen.append(line)
+        if count(_text([*chosen, each])) <= budget:
+            chosen.append(each)
         else:
             misses += 1
-    shown = tuple(line for line in lines if line in chosen)
-    return _text(shown, today, timezone), shown
+    shown = [each for each in noted if each in chosen]
+    return _text(shown), tuple(each.line for each in shown)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Noted:
+    """A line with the day on which it was said last, in words."""
+
+    line: ProfileLine
+    note: str
 
 
 def _in_turns(groups: Sequence[Sequence[T]]) -> list[T]:
@@ -103,11 +112,11 @@ def _in_turns(groups: Sequence[Sequence[T]]) -> list[T]:
     return [group[place] for place in range(longest) for group in groups if place < len(group)]
 
 
-def _text(lines: Sequence[ProfileLine], today: date, timezone: tzinfo | None) -> str:
+def _text(lines: Sequence[_Noted]) -> str:
     parts = []
     for name in SECTIONS:
-        some = [line for line in lines if line.section == name]
-        notes = [_note(line, today, timezone) for line in some]
+        some = [each.line for each in lines if each.line.section == name]
+        notes = [each.note for each in lines if each.line.section == name]
         title = TITLES[name]
         if len(some) > 1 and len(set(notes)) == 1:
             # the day of them all is said once
