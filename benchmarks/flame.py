@@ -1,12 +1,14 @@
-"""Draw where the time of a recall goes, in this process and in the server: a flame graph as SVG.
+"""Draw where the time of a recall goes, or of a turn, in this process and in the server: a flame graph as SVG.
 
     python -m benchmarks.flame --out flame.svg
     python -m benchmarks.flame --rows 100000 --mode vector --out flame.svg
+    python -m benchmarks.flame --turn --rows 5000 --calls 40 --out turn.svg
 
 A temporary PostgreSQL over TCP is filled with the rows of `benchmarks.peers`. Then questions are asked, once while a timer notes
 the Python stack each millisecond, and once while PostgreSQL counts the time of its functions (`track_functions`), which makes
 them a little slower. While this process waits for the server, the functions of the server stand in the place of the wait, by
-their shares. The embedder is a stand-in that answers at once.
+their shares. The embedder is a stand-in that answers at once. With `--turn` it is the turn of an agent with
+`HTMMemoryMiddleware`, an instant model and the embedded models, as in `benchmarks.turn`.
 
 A box is as wide as its share of the time; what stands on it was called by it. The number is milliseconds a recall. Boxes under a
 two hundredth of the whole are left out.
@@ -16,6 +18,8 @@ from __future__ import annotations
 
 import argparse
 import signal
+import sys
+import threading
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,9 +35,10 @@ import psycopg
 from benchmarks.peers import SERVER, corpus
 from benchmarks.peers_systems import HTM, ReadyEmbedder, new_database, opened, settle
 from benchmarks.tcp_server import temporary_server
-from htm_core import Mode, shutdown
+from htm_core import Memory, Mode, shutdown
 
 WARM_UP, INTERVAL = 100, 0.001
+WAITS, DOES = "time_limit.within", "time_limit._do"
 WAIT = "_await_batch"  # the function of htm_core/db/connection.py in which this process waits for an answer
 # Which function of the server calls which; one that is not here is called by what the client calls.
 CALLED_BY = {
@@ -73,7 +78,48 @@ def main() -> None:
     parser.add_argument("--mode", choices=get_args(Mode), default="hybrid")
     parser.add_argument("--calls", type=int, default=400)
     parser.add_argument("--out", type=Path, default=Path("flame.svg"))
+    parser.add_argument("--turn", action="store_true", help="draw a turn of an agent")
     args = parser.parse_args()
+    whole, stacks = turn(args) if args.turn else recall(args)
+    what = "turn" if args.turn else f"recall, {args.mode}"
+    title = f"One {what}, {args.rows:,} rows: {whole.milliseconds:.1f} ms"
+    args.out.write_text(drawn(whole, title=title))
+    print(f"{args.out}: {whole.milliseconds:.2f} ms, {sum(stacks.values()):,} samples")
+
+
+Stacks = Counter[tuple[str, ...]]
+
+
+def turn(args: argparse.Namespace) -> tuple[Box, Stacks]:
+    """Take turns of an agent; what the server does is counted in recalls alone."""
+    from langchain.agents import create_agent
+
+    from benchmarks import turn as turns
+    from htm_langchain import HTMMemoryMiddleware
+
+    asked, stacks = turns.questions(), Stacks()
+    with temporary_server(settings=SERVER) as server:
+        dsn = new_database(server, "flame")
+        turns.filled(dsn, args.rows)
+        memory = Memory("ferry", url=dsn, tenant=turns.TENANT)
+        agent = create_agent(turns.instant(), middleware=[HTMMemoryMiddleware(memory)])
+        take = turns.langchain_turn(agent)
+        for _ in range(turns.WARM):
+            take(turns.USER, next(asked))
+        took = 0.0
+        for _ in range(args.calls):
+            time.sleep(turns.BEHIND)
+            with sampled(stacks):
+                took += turns.timed(take, turns.USER, next(asked))
+        with counted(dsn) as functions:
+            for _ in range(args.calls):
+                memory.of(user=turns.USER).recall(next(asked), hold=False)
+        shutdown()
+    return grown(stacks, took / args.calls, functions), stacks
+
+
+def recall(args: argparse.Namespace) -> tuple[Box, Stacks]:
+    """Recall from the rows of `benchmarks.peers`."""
     rows, questions = corpus(args.rows, args.calls + WARM_UP)
     embedder = ReadyEmbedder(
         {row.content: row.vector for row in rows} | {each.text: each.vector for each in questions}
@@ -87,7 +133,7 @@ def main() -> None:
         for question in questions[:WARM_UP]:
             search(question.text)
         asked = [each.text for each in questions[WARM_UP:]]
-        stacks: Counter[tuple[str, ...]] = Counter()
+        stacks = Stacks()
         began = time.perf_counter()
         with sampled(stacks):
             for text in asked:
@@ -98,26 +144,28 @@ def main() -> None:
                 search(text)
         system.close()
         shutdown()
-    whole = grown(stacks, milliseconds, functions)
-    args.out.write_text(
-        drawn(whole, title=f"One recall, {args.mode}, {args.rows:,} rows: {milliseconds:.1f} ms")
-    )
-    print(f"{args.out}: {milliseconds:.2f} ms a recall, {sum(stacks.values()):,} samples")
+    return grown(stacks, milliseconds, functions), stacks
 
 
 @contextmanager
-def sampled(stacks: Counter[tuple[str, ...]]) -> Iterator[None]:
-    """Note the stack of this thread each millisecond of the clock, waits included."""
+def sampled(stacks: Stacks) -> Iterator[None]:
+    """Note the stack of this thread each millisecond of the clock, waits included; where it waits for work in a thread
+    of `time_limit`, with the stack of that.
+    """
 
     def note(_: int, frame: FrameType | None) -> None:
-        """Note the functions of this package in the running stack."""
-        names: list[str] = []
-        while frame is not None:
-            code = frame.f_code
-            if "/htm_core/" in code.co_filename and not code.co_name.startswith("<"):
-                names.append(f"{Path(code.co_filename).stem}.{code.co_name}")
-            frame = frame.f_back
-        stacks[tuple(reversed(names))] += 1
+        """Note the functions of these packages in the running stack."""
+        stack, frames = names_of(frame), sys._current_frames()
+        working = [
+            names_of(frames.get(thread.ident or 0))
+            for thread in threading.enumerate()
+            if thread.name == "htm-turn"
+        ]
+        # those that wait for another one first
+        for names in sorted(working, key=lambda names: names[-1:] != [WAITS]):
+            if stack[-1:] == [WAITS] and DOES in names:
+                stack += names[names.index(DOES) + 1 :]
+        stacks[tuple(stack)] += 1
 
     before = signal.signal(signal.SIGALRM, note)
     signal.setitimer(signal.ITIMER_REAL, INTERVAL, INTERVAL)
@@ -126,6 +174,17 @@ def sampled(stacks: Counter[tuple[str, ...]]) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+
+
+def names_of(frame: FrameType | None) -> list[str]:
+    """The functions of these packages in a stack, outermost first."""
+    names: list[str] = []
+    while frame is not None:
+        code = frame.f_code
+        if "/htm_" in code.co_filename and not code.co_name.startswith("<"):
+            names.append(f"{Path(code.co_filename).stem}.{code.co_name}")
+        frame = frame.f_back
+    return names[::-1]
 
 
 @contextmanager
@@ -150,7 +209,7 @@ def grown(
     functions: Mapping[str, tuple[float, float]],
 ) -> Box:
     """The stacks as one box, with the server's functions where this process waits for them."""
-    whole, samples = Box("recall"), sum(stacks.values())
+    whole, samples = Box("all"), sum(stacks.values())
     for stack, count in stacks.items():
         place = next((at for at, name in enumerate(stack) if name.endswith("." + WAIT)), None)
         time_of_it = milliseconds * count / samples
@@ -167,7 +226,8 @@ def waited_for(
 ) -> Iterator[tuple[tuple[str, ...], float]]:
     """The server's functions that a stack waits for, with the share of each in what is called there."""
     first = {"search.hit_fields": "recall_hits", "search.nearest": "recall_nearest"}
-    outermost = next((first[name] for name in stack if name in first), "recall_candidates")
+    first["candidates.find"] = "recall_candidates"
+    outermost = next((first[name] for name in stack if name in first), "")
     if outermost not in functions:
         yield (), 1.0
         return
