@@ -43,25 +43,29 @@ begin
   where p.tenant = me and p.lexemes <> question limit most;
 end $$;
 
--- Whether something that may be a hit has these lexemes. What has exactly the words of the question is the question itself, which was
--- perhaps just said. Of a common word a thousand passages are looked at, then so many of the owners' as are worth reading.
-create or replace function htm.occurs(lexemes tsquery, question tsvector, f htm.conditions) returns boolean
+-- Whether something that may be a hit has these lexemes. All hits are `among` these nodes, where they are known. What has exactly the
+-- words of the question is the question itself, which was perhaps just said. Of a common word a thousand passages are looked at, then so
+-- many of the owners' as are worth reading.
+create or replace function htm.occurs(lexemes tsquery, question tsvector, f htm.conditions, among uuid[]) returns boolean
 language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan as $$
 #variable_conflict error
 declare me constant text := htm.this_tenant(); many constant integer := 1000; few constant integer := 5000;
 begin
   if exists (
-    select from htm.passages_with(occurs.lexemes, question, many) p where htm.may_be_hit(p.node_id, p.owner, p.live, f)) then return true;
+    select from htm.passages_with(occurs.lexemes, question, many) p
+    where (among is null or p.node_id = any(among)) and htm.may_be_hit(p.node_id, p.owner, p.live, f)) then return true;
   end if;
   if f.owners is null or (select count(*) from htm.passages_with(occurs.lexemes, question, many)) < many then return false; end if;
   return exists (
     select from (
       select p.owner, p.live, p.node_id, p.lexemes from htm.passages p where p.tenant = me and p.owner = any(f.owners) limit few) p
-    where p.lexemes @@ occurs.lexemes and htm.may_be_hit(p.node_id, p.owner, p.live, f) and p.lexemes <> question);
+    where (among is null or p.node_id = any(among)) and p.lexemes @@ occurs.lexemes and htm.may_be_hit(p.node_id, p.owner, p.live, f)
+      and p.lexemes <> question);
 end $$;
 
 -- In how many passages of what may be a hit these lexemes are, of at most so many that have them.
-create or replace function htm.count_occurrences(lexemes tsquery, question tsvector, f htm.conditions) returns bigint
+create or replace function htm.count_occurrences(lexemes tsquery, question tsvector, f htm.conditions, among uuid[])
+returns bigint
 language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan as $$
 declare most constant integer := 200;
 begin
@@ -70,17 +74,18 @@ begin
       select p.* from (
         select q.tenant, q.owner, q.live, q.node_id, q.lexemes from htm.passages q where q.lexemes @@ count_occurrences.lexemes offset 0) p
       where p.tenant = htm.this_tenant() limit most) p
-    where htm.may_be_hit(p.node_id, p.owner, p.live, f) and p.lexemes <> question);
+    where (among is null or p.node_id = any(among)) and htm.may_be_hit(p.node_id, p.owner, p.live, f) and p.lexemes <> question);
 end $$;
 
 -- Whether a passage's node may be a hit: its owner may be seen, and some mention of it passes the filters.
 create or replace function htm.may_be_hit(node uuid, owner text, live boolean, f htm.conditions) returns boolean
 language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan as $$
 begin
-  return (live or f.as_of is not null) and htm.owner_is_visible(f.owners, owner) and htm.node_matches(node, f) and exists (
-    select from htm.mentions m
-    where m.tenant = htm.this_tenant() and m.node_id = node
-      and htm.mention_matches(m, f.owners, f.robots, f.session, f.windows, f.equal, f.metadata, f.as_of, f.valid_at, f.sources, f.min_trust));
+  return (live or f.as_of is not null) and htm.owner_is_visible(f.owners, owner) and htm.node_matches(node, f)
+    and (htm.filters_mentions(f) or exists (       -- with filters, that is a part of the above
+      select from htm.mentions m
+      where m.tenant = htm.this_tenant() and m.node_id = node
+        and htm.mention_matches(m, f.owners, null, null, null, null, null, null, null, null, null)));
 end $$;
 
 -- Whether somebody of this name, or with it as the first, says something that may be a hit.
@@ -116,29 +121,32 @@ declare
   few constant integer := 2000;                 -- below so many passages no lexeme is counted beforehand, as in `weigh_query`
   longest constant integer := 64;               -- a longer word is not looked for: all that is one error away would be too much
   many constant integer := 100;                 -- a speaker's name counts like a word of so many passages
-  lex htm.lexicon; most integer; has_names boolean; question tsvector; word text; stem text; answer jsonb; others jsonb;
+  lex htm.lexicon; among uuid[]; most integer; has_names boolean; question tsvector; word text; stem text; answer jsonb; others jsonb;
 begin
   select * into lex from htm.lexicon l where l.tenant = me;
   if not found then return null; end if;
   f.owners := htm.owners_in_claim(f.owners);
   most := case when lex.documents >= few then 200 else few end;     -- so many passages with the rarer of the words are looked at
   question := htm.with_prefix(htm.to_lexemes(lex.config, words), lex.prefix);
+  -- An index has the nodes with such metadata. Where they are few, nobody need look through thousands of passages for one of theirs.
+  if f.equal is not null then among := htm.filtered_nodes(f, most); end if;
   -- A rare spelling weighs more than a common one: it is searched for where it is the commoner.
   if cardinality(joined) > 0 and htm.occurs(htm.any_lexeme(array(
-      select lex.prefix || htm.lexeme_of(lex.config, replace(j, ' ', '')) from unnest(joined) j)), question, f) then
+      select lex.prefix || htm.lexeme_of(lex.config, replace(j, ' ', '')) from unnest(joined) j)), question, f, among) then
     select jsonb_object_agg(w.words, '{}'::jsonb) into answer
     from (select j as words, htm.quote_lexeme(lex.prefix || htm.lexeme_of(lex.config, replace(j, ' ', '')))::tsquery as as_one,
                  (select string_agg(htm.quote_lexeme(lex.prefix || l), '&') from unnest(tsvector_to_array(to_tsvector(lex.config, j))) l)::tsquery
                  as as_two
           from unnest(joined) j) w,
-         lateral (select htm.count_occurrences(w.as_one, question, f) as as_one, htm.count_occurrences(w.as_two, question, f) as as_two) c
+         lateral (select htm.count_occurrences(w.as_one, question, f, among) as as_one,
+                         htm.count_occurrences(w.as_two, question, f, among) as as_two) c
     where c.as_one > 0 and c.as_one >= c.as_two;
   end if;
   foreach word in array doubtful loop
     stem := htm.lexeme_of(lex.config, htm.fold_accents(word));
     -- That the tenant has it often says nothing: it may be another user who has it.
     continue when stem is null or length(word) > longest;
-    continue when htm.occurs(htm.quote_lexeme(lex.prefix || stem)::tsquery, question, f);
+    continue when htm.occurs(htm.quote_lexeme(lex.prefix || stem)::tsquery, question, f, among);
     continue when htm.speaks(initcap(word), f);
     has_names := coalesce(has_names, exists (select from htm.mentions m where m.tenant = me and m.name is not null));
     with
@@ -154,11 +162,11 @@ begin
         (select htm.any_lexeme(array(select c.lexeme from counted c where c.documents is null))), question, most) p),
     known as materialized (
       select c.lexeme, c.documents from counted c
-      where c.documents is not null and htm.occurs(htm.quote_lexeme(c.lexeme)::tsquery, question, f)
+      where c.documents is not null and htm.occurs(htm.quote_lexeme(c.lexeme)::tsquery, question, f, among)
       union all
       select c.lexeme, count(*) from rarer r cross join lateral unnest(tsvector_to_array(r.lexemes)) u(lexeme)
       join counted c on c.lexeme = u.lexeme and c.documents is null
-      where htm.may_be_hit(r.node_id, r.owner, r.live, f) group by 1)
+      where (among is null or r.node_id = any(among)) and htm.may_be_hit(r.node_id, r.owner, r.live, f) group by 1)
     -- A stemmer makes a known lexeme of many a word that is none ("solveing"): so of each it is said how many letters follow the lexeme.
     select coalesce(jsonb_object_agg(x.variant, jsonb_build_array(x.documents, x.rest) order by x.rest), '{}') into others from (
       select v.variant, k.documents, length(v.variant) - length(v.stem) as rest
@@ -172,13 +180,14 @@ begin
           where m.tenant = me and m.name is not null and m.name collate "C" >= y.form and m.name collate "C" < y.form || '!'
           order by m.name collate "C" limit 1) offset 0) v
       where htm.speaks(v.form, f)) x;
-    answer := coalesce(answer, '{}') || jsonb_build_object(word, others || htm.in_two_words(word, lex, question, most, f));
+    answer := coalesce(answer, '{}') || jsonb_build_object(word, others || htm.in_two_words(word, lex, question, most, f, among));
   end loop;
   return answer;
 end $$;
 
 -- How something writes a word as two or with a hyphen ("drop down" for "dropdown"), as in `similar_words`.
-create or replace function htm.in_two_words(word text, lex htm.lexicon, question tsvector, most integer, f htm.conditions) returns jsonb
+create or replace function htm.in_two_words(word text, lex htm.lexicon, question tsvector, most integer, f htm.conditions, among uuid[])
+returns jsonb
 language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 declare me constant text := htm.this_tenant(); parts tsquery; pattern text;
@@ -199,6 +208,6 @@ begin
         from (
           select * from htm.passages_with(parts, question, most)) p
         join htm.nodes n on n.tenant = me and n.id = p.node_id
-        where htm.may_be_hit(p.node_id, p.owner, p.live, f)) x
+        where (among is null or p.node_id = any(among)) and htm.may_be_hit(p.node_id, p.owner, p.live, f)) x
       where x.written is not null group by 1) w);
 end $$;
