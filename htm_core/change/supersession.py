@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -47,19 +47,24 @@ class NewEdge:
 
 def subject(connection: Connection, node: UUID) -> ComparedNode | None:
     """A live node to be compared; None when it is hidden, gone, or what a file says."""
-    row = connection.execute(load("change/supersession")["subject"], {"node": node}).fetchone()
-    return None if row is None else ComparedNode(**row)
+    return next(iter(queue_subjects(connection, [node])()), None)
 
 
-def candidates(
+def queue_subjects(connection: Connection, ids: Sequence[UUID]) -> Callable[[], list[ComparedNode]]:
+    """Those of these nodes that are to be compared, read with what is sent next."""
+    queued = connection.queue(load("change/supersession")["subjects"], {"nodes": list(ids)})
+    return lambda: [ComparedNode(**row) for row in queued.rows]
+
+
+def queue_candidates(
     connection: Connection, node: UUID, *, words: str | None, limit: int, owner: str
-) -> list[ComparedNode]:
-    """The live nodes of the same owner that are nearest to a node, by its vector and by words."""
+) -> Callable[[], list[ComparedNode]]:
+    """The live nodes of the same owner that are nearest to a node, by its vector and by words, read
+    with what is sent next.
+    """
     values = {"node": node, "words": words, "limit": limit}
-    return [
-        ComparedNode(**row, owner=owner)
-        for row in connection.execute(load("change/supersession")["candidates"], values)
-    ]
+    queued = connection.queue(load("change/supersession")["candidates"], values)
+    return lambda: [ComparedNode(**row, owner=owner) for row in queued.rows]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +114,9 @@ def is_compared(connection: Connection, node: UUID) -> bool:
     return row is not None and bool(row["compared"])
 
 
-def make_judge_due(connection: Connection, node: UUID) -> None:
-    """Let the judge's jobs of a node be done now, since the rules have compared it."""
-    connection.execute(load("change/supersession")["make_judge_due"], {"node": node})
+def make_judge_due(connection: Connection, ids: Sequence[UUID]) -> None:
+    """Let the judge's jobs of nodes be done now, since the rules have compared them."""
+    connection.queue(load("change/supersession")["make_judge_due"], {"nodes": list(ids)})
 
 
 def undecided(connection: Connection, node: UUID, *, threshold: float) -> list[UndecidedEdge]:

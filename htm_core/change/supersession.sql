@@ -1,12 +1,12 @@
--- name: subject
--- A live node, with who said it last and when; nothing for what a file says.
+-- name: subjects
+-- Live nodes, each with who said it last and when; nothing for what a file says.
 select n.id, n.content, n.owner, m.role, m.name, m.at, m.id as mention_id,
        trust_of(m.trust, m.source, m.role) as trust, null::float8 as cosine
 from nodes n, lateral (
   select s.* from mentions s where s.tenant = n.tenant and s.node_id = n.id and s.forgotten_at is null
     and (s.expires_at is null or s.expires_at > memory_time())
   order by trust_of(s.trust, s.source, s.role) desc, s.at desc, s.id desc limit 1) m
-where n.tenant = this_tenant() and n.id = %(node)s and n.live
+where n.tenant = this_tenant() and n.id = any(array(select each_id(%(nodes)s::uuid[]))) and n.live
   and not exists (select 1 from file_chunks k where k.tenant = m.tenant and k.mention_id = m.id)
 
 -- name: candidates
@@ -48,7 +48,7 @@ select not exists (
 
 -- name: make_judge_due
 update jobs set run_at = now(), error = null
-where tenant = this_tenant() and node_id = %(node)s and kind = 'judge' and claimed_until is null and parked_at is null
+where tenant = this_tenant() and node_id = any(array(select each_id(%(nodes)s::uuid[]))) and kind = 'judge' and claimed_until is null and parked_at is null
 
 -- name: undecided
 -- What the rules have found of a node and are not sure of, with the words of both.

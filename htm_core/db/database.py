@@ -238,6 +238,30 @@ class Database:
             if limit.slides:
                 limit.restart()
 
+    def in_one_message(
+        self,
+        tenant: str,
+        queue: Callable[[Connection], T],
+        *,
+        role: str = "htm_app",
+        claim: OwnerClaim | None = None,
+        followed: bool | None = None,
+    ) -> T:
+        """The answer of `queue`, which queues all statements of a transaction: it is one message,
+        and may be done twice. The rest is as in `transaction`.
+        """
+        answers: list[T] = []
+
+        def first(connection: Connection) -> None:
+            """Queue them, again where the transaction begins once more elsewhere."""
+            answers[:] = [queue(connection)]
+
+        begun = self.transaction(
+            tenant, role=role, claim=claim, followed=followed, first=first, alone=True
+        )
+        with begun:
+            return answers[0]
+
     def reading(
         self,
         tenant: str,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -36,20 +36,6 @@ class LaneTenants:
 
 
 @dataclass(frozen=True, slots=True)
-class ClaimedJob:
-    """A job that this worker has claimed until its lease ends."""
-
-    tenant: str
-    id: UUID
-    kind: str
-    model: str
-    node_id: UUID | None
-    attempts: int
-    owner: str
-    bulk: bool
-
-
-@dataclass(frozen=True, slots=True)
 class MissingText:
     """A passage that has no vector yet: the `turn`th of its node's passages without one, of which
     there are `missing`.
@@ -60,6 +46,40 @@ class MissingText:
     turn: int
     missing: int
     body: str
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimedJob:
+    """A job that this worker has claimed until its lease ends.
+
+    `texts` are its passages without a vector, where they were read with the claim.
+    """
+
+    tenant: str
+    id: UUID
+    kind: str
+    model: str
+    node_id: UUID | None
+    attempts: int
+    owner: str
+    bulk: bool
+    texts: Sequence[MissingText] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LaneClaim:
+    """A claim of up to `limit` due jobs of a lane; none while the breaker of the model whose
+    `status` it is has opened.
+
+    `classes`, `after_tenants` and `after_owners` are as in `claim`.
+    """
+
+    of: LaneTenants
+    status: str
+    limit: int
+    classes: Sequence[bool]
+    after_tenants: Sequence[str]
+    after_owners: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +120,14 @@ def enqueue(
     if nodes:
         values = {"nodes": sorted(set(nodes)), "kind": kind, "model": model, "bulk": bulk}
         connection.queue(load("db/jobs")["enqueue"], values)
+
+
+def enqueue_supersede(connection: Connection, nodes: Sequence[UUID]) -> None:
+    """Queue a comparison of nodes with what was said before; those that only an assistant, a tool
+    or a system has said are compared with nothing.
+    """
+    if nodes:
+        connection.queue(load("db/jobs")["enqueue_supersede"], {"nodes": sorted(set(nodes))})
 
 
 def enqueue_count(connection: Connection) -> None:
@@ -194,6 +222,79 @@ def claim(
     return [ClaimedJob(**row) for row in connection.execute(load("db/jobs")["claim"], values)]
 
 
+def queue_claims(
+    connection: Connection, claims: Sequence[LaneClaim], *, lease: float, failures: int
+) -> Callable[[], dict[int, list[ClaimedJob]]]:
+    """Have several lanes' jobs claimed with what is sent next, and return them by the place of
+    their claim. So many failures open a breaker.
+    """
+    lanes = [
+        {
+            "kind": each.of.lane[0],
+            "model": each.of.lane[1],
+            "status": each.status,
+            "most": each.limit,
+            "classes": list(each.classes),
+            "after_tenants": list(each.after_tenants),
+            "after_owners": dict(each.after_owners),
+            "only_tenants": None if each.of.only is None else list(each.of.only),
+            "besides": list(each.of.besides),
+        }
+        for each in claims
+    ]
+    values = {"lanes": Jsonb(lanes), "lease": lease, "failures": failures}
+    queued = connection.queue(load("db/jobs")["claim_lanes"], values)
+
+    def claimed() -> dict[int, list[ClaimedJob]]:
+        """The jobs, once they were claimed."""
+        by_claim: dict[int, list[ClaimedJob]] = {}
+        for row in queued.rows:
+            by_claim.setdefault(row.pop("lane") - 1, []).append(ClaimedJob(**row))
+        return by_claim
+
+    return claimed
+
+
+def queue_claim_of_fresh(
+    connection: Connection,
+    lane: Lane,
+    nodes: Sequence[UUID],
+    *,
+    tenant: str,
+    status: str,
+    limit: int,
+    lease: float,
+    failures: int,
+) -> Callable[[], list[ClaimedJob]]:
+    """Have the embed jobs of a tenant's nodes claimed with what is sent next, as far as nobody has
+    them, and return them with their texts, at most `limit` of these.
+
+    There are none where the model whose `status` it is had so many failures.
+    """
+    values = {
+        "kind": lane[0],
+        "model": lane[1],
+        "tenants": [tenant] * len(nodes),
+        "nodes": list(nodes),
+        "limit": len(nodes),
+        "lease": lease,
+        "status": status,
+        "failures": failures,
+    }
+    queued = connection.queue(load("db/jobs")["claim_unless_open"], values)
+    texts = queue_missing_texts(connection, nodes, model=lane[1], limit=limit)
+
+    def claimed() -> list[ClaimedJob]:
+        """The jobs, once they were claimed."""
+        missing = texts()
+        return [
+            ClaimedJob(**row, texts=[text for text in missing if text.node_id == row["node_id"]])
+            for row in queued.rows
+        ]
+
+    return claimed
+
+
 def claim_nodes(
     connection: Connection,
     lane: Lane,
@@ -216,12 +317,12 @@ def claim_nodes(
 
 def renew(connection: Connection, jobs: Sequence[ClaimedJob], *, lease: float) -> None:
     """Extend the claim on jobs to `lease` seconds from now."""
-    connection.execute(load("db/jobs")["renew"], {"ids": _ids(jobs), "lease": lease})
+    connection.queue(load("db/jobs")["renew"], {"ids": _ids(jobs), "lease": lease})
 
 
 def release(connection: Connection, jobs: Sequence[ClaimedJob]) -> None:
     """Give up the claim on jobs that were not begun."""
-    connection.execute(load("db/jobs")["release"], {"ids": _ids(jobs)})
+    connection.queue(load("db/jobs")["release"], {"ids": _ids(jobs)})
 
 
 def make_due(connection: Connection, of: LaneTenants) -> int:
@@ -250,13 +351,20 @@ def with_due(
 
 def next_due(connection: Connection, lane_tenants: Sequence[LaneTenants]) -> float | None:
     """Seconds until a job of these tenants in these lanes is due; None when none is pending."""
+    return queue_next_due(connection, lane_tenants)()
+
+
+def queue_next_due(
+    connection: Connection, lane_tenants: Sequence[LaneTenants]
+) -> Callable[[], float | None]:
+    """`next_due`, read with what is sent next."""
     besides = [(*each.lane, tenant) for each in lane_tenants for tenant in each.besides]
     values = _tenants(lane_tenants) | {
         f"besides_{name}": [row[place] for row in besides]
         for place, name in enumerate(("kinds", "models", "tenants"))
     }
-    row = connection.execute(load("db/jobs")["next_due"], values).fetchone()
-    return row["seconds"] if row else None
+    queued = connection.queue(load("db/jobs")["next_due"], values)
+    return lambda: queued.rows[0]["seconds"]
 
 
 def missing_texts(
@@ -267,6 +375,15 @@ def missing_texts(
     """
     values = {"nodes": list(nodes), "model": model, "limit": limit}
     return [MissingText(**row) for row in read(load("db/jobs")["missing_texts"], values)]
+
+
+def queue_missing_texts(
+    connection: Connection, nodes: Sequence[UUID], *, model: str, limit: int
+) -> Callable[[], list[MissingText]]:
+    """`missing_texts`, read with what is sent next."""
+    values = {"nodes": list(nodes), "model": model, "limit": limit}
+    queued = connection.queue(load("db/jobs")["missing_texts"], values)
+    return lambda: [MissingText(**row) for row in queued.rows]
 
 
 def nodes_left(missing: Sequence[MissingText], made: Collection[UUID]) -> set[UUID]:
@@ -286,7 +403,13 @@ def finish(connection: Connection, jobs: Sequence[ClaimedJob]) -> set[UUID]:
     """Delete finished jobs and return those that still existed; another worker may have finished
     some.
     """
-    return {row["id"] for row in connection.execute(load("db/jobs")["finish"], {"ids": _ids(jobs)})}
+    return queue_finish(connection, jobs)()
+
+
+def queue_finish(connection: Connection, jobs: Sequence[ClaimedJob]) -> Callable[[], set[UUID]]:
+    """`finish`, done with what is sent next."""
+    queued = connection.queue(load("db/jobs")["finish"], {"ids": _ids(jobs)})
+    return lambda: {row["id"] for row in queued.rows}
 
 
 def postpone(
@@ -296,12 +419,12 @@ def postpone(
     an attempt.
     """
     values = {"ids": _ids(jobs), "error": error, "seconds": seconds, "tried": int(tried)}
-    connection.execute(load("db/jobs")["postpone"], values)
+    connection.queue(load("db/jobs")["postpone"], values)
 
 
 def park(connection: Connection, jobs: Sequence[ClaimedJob], *, error: str) -> None:
     """Give up on jobs until `retry`, and store the error."""
-    connection.execute(load("db/jobs")["park"], {"ids": _ids(jobs), "error": error})
+    connection.queue(load("db/jobs")["park"], {"ids": _ids(jobs), "error": error})
 
 
 def retry(

@@ -16,6 +16,23 @@ on conflict (tenant, kind, model, coalesce(node_id, '00000000-0000-0000-0000-000
 do update set claimed_until = null, run_at = now(), parked_at = null, attempts = 0, error = null, id = gen_random_uuid()
 where jobs.claimed_until is not null or jobs.parked_at is not null
 
+-- name: enqueue_supersede
+-- A job for each node that a user, or nobody in particular, has said. The judges of the others need not wait for one.
+with given as materialized (
+  select n.id, n.owner, exists (
+    select from mentions m where m.tenant = n.tenant and m.node_id = n.id and m.forgotten_at is null and coalesce(m.role, 'user') = 'user')
+    as is_compared
+  from nodes n where n.tenant = this_tenant() and n.id = any(array(select each_id(%(nodes)s::uuid[]))) order by n.id),
+judged as (
+  update jobs set run_at = now(), error = null
+  where tenant = this_tenant() and node_id = any(array(select g.id from given g where not g.is_compared)) and kind = 'judge'
+    and claimed_until is null and parked_at is null)
+insert into jobs (tenant, kind, node_id, owner)
+select this_tenant(), 'supersede', g.id, g.owner from given g where g.is_compared order by g.id
+on conflict (tenant, kind, model, coalesce(node_id, '00000000-0000-0000-0000-000000000000'))
+do update set claimed_until = null, run_at = now(), parked_at = null, attempts = 0, error = null, id = gen_random_uuid()
+where jobs.claimed_until is not null or jobs.parked_at is not null
+
 -- name: enqueue_count
 insert into jobs (tenant, kind) values (this_tenant(), 'count')
 on conflict (tenant, kind, model, coalesce(node_id, '00000000-0000-0000-0000-000000000000'))
@@ -39,6 +56,14 @@ select count(*) as moved from orphaned
 -- name: claim
 select * from claim_jobs(%(kind)s, %(model)s, %(limit)s, %(lease)s, %(classes)s::boolean[], %(after_tenants)s::text[],
                          %(after_owners)s::jsonb, %(only)s::text[], %(besides)s::text[])
+
+-- name: claim_lanes
+select * from claim_lanes(%(lanes)s, %(lease)s, %(failures)s)
+
+-- name: claim_unless_open
+select * from claim_jobs_of(
+  %(kind)s, %(model)s, %(tenants)s::text[], %(nodes)s::uuid[],
+  case when exists (select from model_status s where s.model = %(status)s and s.failures >= %(failures)s) then 0 else %(limit)s end, %(lease)s)
 
 -- name: claim_nodes
 select * from claim_jobs_of(%(kind)s, %(model)s, %(tenants)s::text[], %(nodes)s::uuid[], %(limit)s, %(lease)s)

@@ -51,7 +51,7 @@ def _flush(engine: Engine, worker: Worker, limit: time_limit.TimeLimit) -> bool:
         if engine.settings.worker == "off":
             _drain(engine, worker, limit)
         elif wakes:
-            worker.wake()
+            worker.hurry()
         waited_for, left = _waiting(engine, worker)
         if not waited_for or not limit.left:
             if left and limit.left:

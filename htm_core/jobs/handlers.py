@@ -8,7 +8,7 @@ was done by another worker, and its result is dropped.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
 from uuid import UUID
@@ -48,6 +48,7 @@ SLOW_BATCH = 4  # jobs of a chat model that are claimed at once: each may take m
 KNOWN_TAGS = 100  # tags of the owner that a tagger is shown
 # nodes that each new one is compared with, and characters whose words find them
 COMPARED, COMPARED_LENGTH = 10, 300
+COMPARED_AT_ONCE = 8  # new nodes whose results are stored together
 LOOKED_AT = 30  # nearest nodes among which the ten of the same speaker are that a judge reads
 NOT_COMPARED, JUDGE_WAIT = "the reader has not compared it yet", 5.0
 READ = "a model that read both says that it no longer holds"
@@ -121,10 +122,11 @@ class EmbedHandler:
         limit = max(min(self.batch or most, most), sum(map(len, claimed.values())))
         missing: dict[str, list[MissingText]] = {}
         for tenant, group in claimed.items():
-            with self._database.transaction(tenant, role="htm_worker") as connection:
-                missing[tenant] = jobs.missing_texts(
-                    connection.fetch, _nodes(group), model=self.model, limit=limit
-                )
+            known = [job.texts for job in group if job.texts is not None]
+            if len(known) == len(group):
+                missing[tenant] = [text for texts in known for text in texts]
+            else:
+                missing[tenant] = self._missing_texts(tenant, _nodes(group), limit)
         waiting = [(tenant, text) for tenant, texts in missing.items() for text in texts]
         chosen = sorted(waiting, key=lambda pair: pair[1].turn)[:limit]
         begun = time.monotonic()
@@ -149,6 +151,15 @@ class EmbedHandler:
             return False
         return True
 
+    def _missing_texts(self, tenant: str, ids: Sequence[UUID], limit: int) -> list[MissingText]:
+        return self._database.in_one_message(
+            tenant,
+            lambda connection: jobs.queue_missing_texts(
+                connection, ids, model=self.model, limit=limit
+            ),
+            role="htm_worker",
+        )()
+
     def _store(
         self,
         tenant: str,
@@ -158,15 +169,19 @@ class EmbedHandler:
         incomplete: set[UUID],
     ) -> None:
         finished = [job for job in group if job.node_id not in incomplete]
-        with self._database.transaction(tenant, role="htm_worker", followed=True) as connection:
+
+        def store(connection: Connection) -> None:
+            """Queue all of it with the beginning of the transaction."""
             nodes.insert_vectors(connection, vectors, model=self.model)
-            jobs.finish(connection, finished)
+            jobs.queue_finish(connection, finished)
             if self._database.settings.supersession is not None:  # of an import nothing is compared
-                jobs.enqueue(
-                    connection, _nodes([job for job in finished if not job.bulk]), kind="supersede"
+                jobs.enqueue_supersede(
+                    connection, _nodes([job for job in finished if not job.bulk])
                 )
             if incomplete:
                 jobs.release(connection, [job for job in group if job.node_id in incomplete])
+
+        self._database.in_one_message(tenant, store, role="htm_worker", followed=True)
         self._fresh_nodes.done(tenant, _nodes(finished))
 
 
@@ -351,18 +366,50 @@ class SupersedeHandler:
         """Compare each node with its nearest; no transaction is open meanwhile. An edge that is
         there already is not made again.
         """
-        for tenant, job in _each(claimed):
-            [node] = _nodes([job])
-            with self._database.transaction(tenant, role="htm_worker") as connection:
-                subject = supersession.subject(connection, node)
-                near = [] if subject is None else _nearest(connection, subject)
-            edges = [] if subject is None else _edges(subject, near)
-            with self._database.transaction(tenant, role="htm_worker") as connection:
-                if jobs.finish(connection, [job]) and subject is not None and edges:
-                    supersession.insert(connection, edges, owner=subject.owner, judge=BY_READER)
-                supersession.make_judge_due(connection, node)
-                if edges:
-                    self._database.superseding.learn(tenant, there=True)
+        for tenant, group in claimed.items():
+            for start in range(0, len(group), COMPARED_AT_ONCE):
+                self._compare(tenant, group[start : start + COMPARED_AT_ONCE])
+
+    def _compare(self, tenant: str, group: Sequence[ClaimedJob]) -> None:
+        ids = _nodes(group)
+        read = self._database.in_one_message(
+            tenant,
+            lambda connection: supersession.queue_subjects(connection, ids),
+            role="htm_worker",
+        )
+        subjects = {node.id: node for node in read() if _is_compared(node)}
+        edges = self._new_edges(tenant, list(subjects.values()))
+
+        def finish(connection: Connection) -> Callable[[], set[UUID]]:
+            """Queue the end of the jobs."""
+            supersession.make_judge_due(connection, ids)
+            return jobs.queue_finish(connection, group)
+
+        if not edges:
+            self._database.in_one_message(tenant, finish, role="htm_worker")
+            return
+        with self._database.transaction(tenant, role="htm_worker") as connection:
+            finished = finish(connection)()
+            for job in group:
+                if job.id in finished and job.node_id in edges:
+                    supersession.insert(
+                        connection, edges[job.node_id], owner=job.owner, judge=BY_READER
+                    )
+        self._database.superseding.learn(tenant, there=True)
+
+    def _new_edges(
+        self, tenant: str, subjects: Sequence[ComparedNode]
+    ) -> dict[UUID, list[NewEdge]]:
+        """The new edges of each node that gets some."""
+        if not subjects:
+            return {}
+        reads = self._database.in_one_message(
+            tenant,
+            lambda connection: [_queue_nearest(connection, node) for node in subjects],
+            role="htm_worker",
+        )
+        made = {node.id: _edges(node, read()) for node, read in zip(subjects, reads, strict=True)}
+        return {id: edges for id, edges in made.items() if edges}
 
     def answers(self) -> bool:
         """Say yes: where the reader is not installed, nothing is compared."""
@@ -404,7 +451,11 @@ class JudgeHandler:
                 edges = supersession.undecided(connection, node, threshold=threshold)
                 reads = self._judge.reads_many and not job.bulk
                 subject = supersession.subject(connection, node) if reads else None
-                near = [] if subject is None else _nearest(connection, subject, limit=LOOKED_AT)
+                near = (
+                    []
+                    if subject is None or not _is_compared(subject)
+                    else _queue_nearest(connection, subject, limit=LOOKED_AT)()
+                )
             if self._judge.reads_many:
                 decided, new_edges = self._read(node, edges, subject=subject, near=near)
             else:
@@ -497,15 +548,19 @@ def _said_at(node: ComparedNode) -> tuple[datetime, UUID]:
     return node.at, node.mention_id
 
 
-def _nearest(
+def _is_compared(node: ComparedNode) -> bool:
+    return _is_heard(node) and node.role in SPEAKING
+
+
+def _queue_nearest(
     connection: Connection, node: ComparedNode, *, limit: int = COMPARED
-) -> list[ComparedNode]:
-    """The nodes that a node is compared with."""
-    if not _is_heard(node):
-        return []
+) -> Callable[[], list[ComparedNode]]:
+    """The nodes that a node is compared with, read with what is sent next."""
     words = lexical_query(node.content[:COMPARED_LENGTH])
-    near = supersession.candidates(connection, node.id, words=words, limit=limit, owner=node.owner)
-    return [other for other in near if _is_heard(other)]
+    read = supersession.queue_candidates(
+        connection, node.id, words=words, limit=limit, owner=node.owner
+    )
+    return lambda: [other for other in read() if _is_heard(other)]
 
 
 def _edges(node: ComparedNode, near: Sequence[ComparedNode]) -> list[NewEdge]:

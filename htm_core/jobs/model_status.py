@@ -4,7 +4,7 @@ a database.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -30,8 +30,15 @@ class ModelStatus:
 
 def read(connection: Connection, models: Sequence[str]) -> dict[str, ModelStatus]:
     """The status of these models, as far as they have one."""
-    rows = connection.execute(load("jobs/model_status")["read"], {"models": list(models)})
-    return {row.pop("model"): ModelStatus(**row) for row in rows}
+    return queue_read(connection, models)()
+
+
+def queue_read(
+    connection: Connection, models: Sequence[str]
+) -> Callable[[], dict[str, ModelStatus]]:
+    """`read`, with what is sent next."""
+    queued = connection.queue(load("jobs/model_status")["read"], {"models": list(models)})
+    return lambda: {row.pop("model"): ModelStatus(**row) for row in queued.rows}
 
 
 def lock(connection: Connection, model: str) -> ModelStatus:

@@ -8,7 +8,7 @@ a maximum.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from uuid import uuid4
 
 from ..db.database import Connection
@@ -103,6 +103,19 @@ class RateLimits:
         known = model_status.read(connection, models)
         return {model: self._wait(model, known.get(model, ModelStatus())) for model in models}
 
+    def admits_at_once(self, model: str) -> bool:
+        """True if as many jobs as are wanted may be claimed where the breaker turns out to be
+        closed: the calls are not counted, and the model had not failed when its status was last
+        read.
+        """
+        return self._limit(model) is None and model not in self._failing
+
+    def note(self, models: Sequence[str], known: Mapping[str, ModelStatus]) -> None:
+        """Note which of the models had failed, by their status as it was read."""
+        for model in models:
+            failures = known.get(model, ModelStatus()).failures
+            (self._failing.add if failures else self._failing.discard)(model)
+
     def admit(
         self, connection: Connection, model: str, wanted: int, *, per_job: bool, lease: float
     ) -> int:
@@ -115,8 +128,9 @@ class RateLimits:
         if not model:
             return wanted
         limit = self._limit(model)
-        status = model_status.read(connection, [model]).get(model, ModelStatus())
-        (self._failing.add if status.failures else self._failing.discard)(model)
+        known = model_status.read(connection, [model])
+        self.note([model], known)
+        status = known.get(model, ModelStatus())
         if limit is not None or breaker_state(status) == HALF_OPEN:
             status = model_status.lock(connection, model)
         if self._wait(model, status):

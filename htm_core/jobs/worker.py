@@ -37,6 +37,9 @@ _log = logging.getLogger("htm.worker")
 
 # nodes that were just written and are embedded at once: few, so that the next ones come soon
 FRESH_BATCH = 16
+# Seconds after a write of fresh nodes until other jobs are looked for: by then these have vectors,
+# what a turn writes is looked at together, and nothing competes with its reply.
+SETTLE = 0.25
 
 
 class Worker:
@@ -64,6 +67,7 @@ class Worker:
         self._told = False
         self._stopping = threading.Event()
         self._wanted = {pace: threading.Event() for pace in Pace}
+        self._hurried = threading.Event()
         self._lock = threading.Lock()
         self._resting, self._rests = threading.Condition(), 0
         self._threads: dict[Pace, threading.Thread] = {}
@@ -159,15 +163,23 @@ class Worker:
     def wake(self) -> None:
         """Look for jobs now; starts the threads the first time, and again after a fork.
 
-        When this process's login may do no jobs, the log says so once, and they wait for a worker
-        of another login.
+        What this process has just written comes first, and other jobs a moment later. When this
+        process's login may do no jobs, the log says so once, and they wait for a worker of another
+        login.
         """
         if not self._database.may_work:
             self._say_that_jobs_wait()
             return
+        if not self._fresh_nodes:
+            self._hurried.set()
         for pace in self._needed():
             self._wanted[pace].set()
         self._ensure_running()
+
+    def hurry(self) -> None:
+        """Look for all jobs now, since somebody waits for them; as `wake` in all else."""
+        self._hurried.set()
+        self.wake()
 
     def start(self) -> None:
         """Start the threads where they do not run yet; those that do look for jobs in their own
@@ -208,6 +220,7 @@ class Worker:
     def stop(self, timeout: float = 10.0) -> None:
         """Finish the current batch and end the threads."""
         self._stopping.set()
+        self._hurried.set()
         for wanted in self._wanted.values():
             wanted.set()
         threads, self._threads = self._threads, {}
@@ -252,6 +265,7 @@ class Worker:
             {pace: threading.Event() for pace in Pace},
             threading.Condition(),
         )
+        self._hurried = threading.Event()
         self._rate_limits.renew()
 
     def _say_that_jobs_wait(self) -> None:
@@ -281,7 +295,9 @@ class Worker:
     def _run(self, pace: Pace) -> None:
         pause, wanted = 0.0, self._wanted[pace]
         while not self._stopping.is_set():
-            wanted.wait(pause)
+            if wanted.wait(pause) and pace is Pace.QUICK:
+                self._hurried.wait(SETTLE)
+                self._hurried.clear()
             wanted.clear()
             try:
                 with stopped_when(self._stopping.is_set):

@@ -304,7 +304,7 @@ def _store(
         nodes.insert_vectors(connection, vectors, model=model)
         jobs.finish_embedding(connection, complete, model=model)
         if engine.settings.supersession is not None:
-            jobs.enqueue(connection, complete, kind="supersede")
+            jobs.enqueue_supersede(connection, complete)
 
     with engine.transaction(everybody=everybody, first=store, alone=True):
         pass

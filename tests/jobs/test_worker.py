@@ -6,6 +6,7 @@ import importlib
 import threading
 import time
 import uuid
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -145,27 +146,43 @@ def test_a_worker_claims_only_of_lanes_that_have_due_jobs(
     model: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Whether they have is one question for all lanes, of clients for one tenant and of clients for all of them."""
+    """Clients of all tenants have one claim of all lanes; where some are one tenant's, one question says which lanes have some."""
     embedder = HashEmbedder(name=model)
     memory = make(embedder=embedder, settings=IDLE)
     for_one, for_all = worker_for(idle_database), worker_for(idle_database, embedder)
     for_one.add_embedder(resolve(embedder), tenant=tenant)
     for_one.add_embedder(resolve(HashEmbedder(name=f"{model}-of-nobody")))
-    really_claim, claimed = jobs.claim, []
+    really_claim, claim_all, claimed, claims = jobs.claim, jobs.queue_claims, [], []
 
     def claim(connection: Connection, lane: Lane, **options: Any) -> list[jobs.ClaimedJob]:
         found = really_claim(connection, lane, **options)
         claimed.append((lane, len(found)))
         return found
 
+    def queue_claims(
+        connection: Connection, wanted: Sequence[jobs.LaneClaim], **options: Any
+    ) -> Callable[[], dict[int, list[jobs.ClaimedJob]]]:
+        claims.append([each.of.lane for each in wanted])
+        answer = claim_all(connection, wanted, **options)
+
+        def found() -> dict[int, list[jobs.ClaimedJob]]:
+            by_claim = answer()
+            claimed.extend((wanted[place].of.lane, len(of)) for place, of in by_claim.items())
+            return by_claim
+
+        return found
+
     monkeypatch.setattr(jobs, "claim", claim)
+    monkeypatch.setattr(jobs, "queue_claims", queue_claims)
     for worker in (for_one, for_all):
         memory.remember(f"The {id(worker)} is green.")
         claimed.clear()
+        claims.clear()
         worker.drain()
         assert (("embed", resolve(embedder).name), 1) in claimed
         assert ("supersede", "") in [lane for lane, _ in claimed]
         assert [lane for lane, count in claimed if not count] == []
+        assert len(claims) == (0 if worker is for_one else 3), "embed, then supersede, then nothing"
 
 
 def test_flush_is_told_by_the_worker_of_its_process_and_asks_the_server_rarely(

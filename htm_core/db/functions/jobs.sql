@@ -126,6 +126,33 @@ begin
   end loop;
 end $$;
 
+-- The same for several lanes, each an object, in their order; none of a lane whose model's `status` says that it failed so often in a row.
+-- Most lanes have nothing most of the time, which one look into the index says. `lane` is the place of each.
+create or replace function htm.claim_lanes(lanes jsonb, lease float8, failures integer)
+returns table (
+  lane bigint, tenant text, id uuid, kind text, model text, node_id uuid, attempts integer, owner text, bulk boolean)
+language plpgsql volatile set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off
+set enable_incremental_sort = off set jit = off as $$
+#variable_conflict use_column
+declare given record; there boolean;
+begin
+  for given in
+    select * from rows from (jsonb_to_recordset(lanes) as (
+      kind text, model text, status text, most integer, classes boolean[], after_tenants text[], after_owners jsonb, only_tenants text[],
+      besides text[])) with ordinality
+      as x(kind, model, status, most, classes, after_tenants, after_owners, only_tenants, besides, lane)
+  loop
+    there := false;
+    select (j.kind, j.model) = (given.kind, given.model) into there from htm.jobs j
+    where (j.kind, j.model) >= (given.kind, given.model) and j.parked_at is null order by j.kind, j.model limit 1;
+    continue when there is not true;
+    continue when exists (select from htm.model_status s where s.model = given.status and s.failures >= claim_lanes.failures);
+    return query select given.lane, c.* from htm.claim_jobs(
+      given.kind, given.model, given.most, lease, given.classes, given.after_tenants, given.after_owners, given.only_tenants, given.besides) c;
+  end loop;
+end $$;
+
 -- Claims the due jobs of these nodes, as far as nobody has them: `tenants` names the tenant of each.
 create or replace function htm.claim_jobs_of(
   of_kind text, of_model text, tenants text[], nodes uuid[], at_most integer, lease float8)
