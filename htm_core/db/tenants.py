@@ -61,7 +61,7 @@ def set_robots_active(connection: Connection, moments: Mapping[str, datetime]) -
     if moments:
         names = sorted(moments)
         values = {"names": names, "ats": [moments[name] for name in names]}
-        connection.execute(load("db/tenants")["set_robots_active"], values)
+        connection.queue(load("db/tenants")["set_robots_active"], values)
 
 
 def robots(connection: Connection, *, owners: Sequence[str]) -> list[Robot]:

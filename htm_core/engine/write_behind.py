@@ -17,7 +17,7 @@ from ..base import time_limit
 from ..base.errors import DatabaseUnavailable, StorageError
 from ..base.fork import renewed_after_fork
 from ..db import tenants
-from ..db.database import Database
+from ..db.database import Connection, Database
 from ..db.errors import retry_transaction
 from ..db.owner_claims import claim_of
 from ..working import store
@@ -198,19 +198,23 @@ class AccessCounts:
 
     def _write(self, tenant: str, access_counts: _OfTenant) -> Mapping[SetKey, CountedAccesses]:
         """Write one tenant's counts in one transaction, every table in the order of its keys."""
-        written: dict[SetKey, CountedAccesses] = {}
-        claim = claim_of(*{key.owner for key in access_counts.held})
-        with self._database.transaction(tenant, claim=claim, followed=False) as connection:
+        keys = sorted(
+            access_counts.held, key=lambda key: (key.owner, key.shared, key.holder, key.session)
+        )
+
+        def queue(connection: Connection) -> list[Callable[[], CountedAccesses | None]]:
+            """Queue all of it. Counted twice is better than not at all, also where this fails."""
             if access_counts.nodes:
                 nodes.add_accesses(connection, access_counts.nodes)
-            for key in sorted(
-                access_counts.held, key=lambda key: (key.owner, key.shared, key.holder, key.session)
-            ):
-                counts = store.add_accesses(connection, key, access_counts.held[key])
-                if counts is not None:
-                    written[key] = counts
+            counts = [store.add_accesses(connection, key, access_counts.held[key]) for key in keys]
             tenants.set_robots_active(connection, access_counts.robots)
-        return written
+            return counts
+
+        counts = self._database.in_one_message(
+            tenant, queue, claim=claim_of(*{key.owner for key in keys}), followed=False
+        )
+        written = {key: read() for key, read in zip(keys, counts, strict=True)}
+        return {key: each for key, each in written.items() if each is not None}
 
     def _put_back(self, pending: Mapping[str, _OfTenant]) -> None:
         with self._lock:

@@ -235,21 +235,27 @@ class CountedAccesses:
 
 def add_accesses(
     connection: Connection, key: SetKey, access_counts: Mapping[UUID, tuple[int, datetime]]
-) -> CountedAccesses | None:
-    """Add to the access counts of items of a set; None when it has none of them."""
+) -> Callable[[], CountedAccesses | None]:
+    """Add to the access counts of items of a set with what is sent next; None when it has none of
+    them.
+    """
     ids = sorted(access_counts)
     values = {
         "ids": ids,
         "times": [access_counts[id][0] for id in ids],
         "ats": [access_counts[id][1] for id in ids],
     }
-    rows = connection.execute(
-        load("working/store")["add_accesses"], {**key.columns(), **values}
-    ).fetchall()
-    if not rows:
-        return None
-    counts = {str(row["node"]): (row["count"], row["at"].timestamp()) for row in rows}
-    return CountedAccesses(SetVersion(rows[0]["set_id"], rows[0]["reached"]), counts)
+    queued = connection.queue(load("working/store")["add_accesses"], {**key.columns(), **values})
+
+    def counted() -> CountedAccesses | None:
+        """The counts, once they were added to."""
+        rows = queued.rows
+        if not rows:
+            return None
+        counts = {str(row["node"]): (row["count"], row["at"].timestamp()) for row in rows}
+        return CountedAccesses(SetVersion(rows[0]["set_id"], rows[0]["reached"]), counts)
+
+    return counted
 
 
 def remove_dead(connection: Connection, ids: Sequence[UUID]) -> None:

@@ -115,7 +115,7 @@ def add_accesses(
 ) -> None:
     """Add to nodes' access counts, in the order of ids."""
     ids = sorted(access_counts)
-    connection.execute(
+    connection.queue(
         load("writing/nodes")["add_accesses"],
         {
             "ids": ids,
