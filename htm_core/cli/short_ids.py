@@ -36,7 +36,10 @@ def whole_id(
         return text
     first, last = (UUID(digits.ljust(DIGITS, fill)) for fill in "0f")
     with engine.transaction() as connection:
-        if kind == "memories" and keys.find(connection, text, owners=engine.owners) is not None:
+        if (
+            kind == "memories"
+            and keys.find(connection.fetch, text, owners=engine.owners) is not None
+        ):
             return text
         rows = short_ids.between(
             connection, kind, first, last, owners=engine.owners, hidden=hidden, limit=MOST_NAMED + 1

@@ -26,6 +26,7 @@ from ..base.types import (
     UserSizes,
 )
 from ..db import jobs, tenants
+from ..db.connection import Reader
 from ..db.database import Connection, Row
 from ..text.tags import normalize_all
 from ..working import store as working_store
@@ -38,10 +39,10 @@ Cursor = str | Mention | None
 LOOK_UPS = 5  # of a key that others revise all the time
 
 
-def find(engine: Engine, connection: Connection, id_or_key: str) -> UUID | None:
+def find(engine: Engine, read: Reader, id_or_key: str) -> UUID | None:
     """The id of the node that is meant; None for an unknown key."""
     name = validation.normal_name(id_or_key, what="id or key")
-    return UUID(name) if looks_like_id(name) else keys.find(connection, name, owners=engine.owners)
+    return UUID(name) if looks_like_id(name) else keys.find(read, name, owners=engine.owners)
 
 
 def get(engine: Engine, id_or_key: str, *, as_of: datetime | None = None) -> Node:
@@ -63,21 +64,16 @@ def _get_now(engine: Engine, id_or_key: str) -> dict[UUID, Node]:
     is looked up again.
     """
 
-    def work(connection: Connection) -> dict[UUID, Node]:
-        """Read it in one transaction."""
-        by_id: dict[UUID, Node] = {}
-        for _ in range(LOOK_UPS):
-            node = find(engine, connection, id_or_key)
-            by_id = nodes.read(connection.fetch, [node], owners=engine.owners) if node else {}
-            if (
-                node is None
-                or looks_like_id(id_or_key)
-                or any(each.version is not None for each in by_id.values())
-            ):
-                break
-        return by_id
-
-    return engine.reading(work)
+    for _ in range(LOOK_UPS):
+        node = find(engine, engine.read, id_or_key)
+        by_id = nodes.read(engine.read, [node], owners=engine.owners) if node else {}
+        if (
+            node is None
+            or looks_like_id(id_or_key)
+            or any(each.version is not None for each in by_id.values())
+        ):
+            break
+    return by_id
 
 
 def _get_as_of(engine: Engine, id_or_key: str, *, as_of: datetime) -> dict[UUID, Node]:
@@ -239,17 +235,17 @@ def timeline(
     if as_of is not None:
         validation.check_time(as_of, what="as_of")
 
-    def work(connection: Connection) -> list[Mention]:
-        """Read it in one transaction."""
+    def work(read: Reader) -> list[Mention]:
+        """Read it, the mentions that it goes on from in a statement of their own."""
         if ids:
             known = mentions.existing(
-                connection, list(ids.values()), owners=owners, owner_prefix=owner_prefix
+                read, list(ids.values()), owners=owners, owner_prefix=owner_prefix
             )
             for what, id in ids.items():
                 if id not in known:
                     raise _gone(what, id)
         return mentions.timeline(
-            connection,
+            read,
             owners=owners,
             owner_prefix=owner_prefix,
             session=None if session is None else validation.normal_name(session, what="session"),
@@ -262,7 +258,10 @@ def timeline(
             as_of=as_of,
         )
 
-    return local_mentions(engine.reading(work, now=as_of), engine.timezone)
+    if not ids and as_of is None:
+        return local_mentions(work(engine.read), engine.timezone)
+    known = engine.reading(lambda connection: work(connection.fetch), now=as_of)
+    return local_mentions(known, engine.timezone)
 
 
 def sessions(engine: Engine) -> list[str]:

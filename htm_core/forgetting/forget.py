@@ -33,7 +33,7 @@ def forget(engine: Engine, id_or_key: str, *, robot: str | None, note: Note | No
     """
     for attempt in attempts():
         with attempt, engine.transaction() as connection:
-            node = find(engine, connection, id_or_key)
+            node = find(engine, connection.fetch, id_or_key)
             # What says the same was shown as one memory, and goes as one.
             group = [] if node is None else tidying.group_of(connection, node)
             hidden, gone = forgetting.forget(
@@ -60,7 +60,7 @@ def restore(engine: Engine, id_or_key: str, *, note: Note | None = None) -> Node
     """Bring back what was forgotten; raises `NotFound`."""
     for attempt in attempts():
         with attempt, engine.transaction() as connection:
-            node = find(engine, connection, id_or_key)
+            node = find(engine, connection.fetch, id_or_key)
             if node is None:
                 node = forgetting.node_of_key(connection, id_or_key, owner=engine.owner)
             group = [] if node is None else tidying.group_of(connection, node)

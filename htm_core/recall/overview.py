@@ -195,7 +195,7 @@ def _read(
     before: UUID | None = None
     for _ in range(PAGES):
         page = mentions.timeline(
-            connection,
+            connection.fetch,
             owners=[engine.owner],
             owner_prefix=None,
             session=session,

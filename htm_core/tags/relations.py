@@ -79,7 +79,7 @@ def related(
 def _visible(engine: Engine, connection: Connection, node: str | Node) -> UUID:
     """The id of a node that this owner sees and that is not forgotten; raises `NotFound`."""
     id_or_key = node.id if isinstance(node, Node) else node
-    id = find(engine, connection, id_or_key)
+    id = find(engine, connection.fetch, id_or_key)
     if id is None or not nodes.read(connection.fetch, [id], owners=engine.owners):
         raise NotFound(
             f"expected a node id or a key of this owner, got {id_or_key!r}", advice="memories"

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
+from ..db.connection import Reader
 from ..db.database import Connection
 from ..db.queries import load
 from ..db.records import Entry
@@ -77,12 +78,10 @@ def assign(
     return changed
 
 
-def find(connection: Connection, key: str, *, owners: Sequence[str]) -> UUID | None:
+def find(read: Reader, key: str, *, owners: Sequence[str]) -> UUID | None:
     """The present node of a key; the user's own comes before the shared one."""
-    row = connection.execute(
-        load("writing/keys")["find"], {"owners": list(owners), "key": key}
-    ).fetchone()
-    return row["node_id"] if row else None
+    rows = read(load("writing/keys")["find"], {"owners": list(owners), "key": key})
+    return rows[0]["node_id"] if rows else None
 
 
 def find_as_of(

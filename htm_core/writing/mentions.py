@@ -62,7 +62,7 @@ def said_in(
 
 
 def timeline(
-    connection: Connection,
+    read: Reader,
     *,
     owners: Sequence[str],
     owner_prefix: str | None,
@@ -94,18 +94,16 @@ def timeline(
         "forgotten": forgotten,
         "as_of": as_of,
     }
-    mentions = [
-        mention_of(row) for row in connection.execute(load("writing/mentions")[statement], filters)
-    ]
+    mentions = [mention_of(row) for row in read(load("writing/mentions")[statement], filters)]
     return mentions if after is not None else mentions[::-1]
 
 
 def existing(
-    connection: Connection, ids: Sequence[UUID], *, owners: Sequence[str], owner_prefix: str | None
+    read: Reader, ids: Sequence[UUID], *, owners: Sequence[str], owner_prefix: str | None
 ) -> set[UUID]:
     """Return those of these mentions that exist, forgotten or not."""
     values = {"ids": list(ids), "owners": list(owners), "owner_prefix": owner_prefix}
-    return {row["id"] for row in connection.execute(load("writing/mentions")["existing"], values)}
+    return {row["id"] for row in read(load("writing/mentions")["existing"], values)}
 
 
 def of_nodes(
