@@ -233,6 +233,20 @@ class Engine:
             raise
         self.database.settled.add(key)
 
+    def in_one_message(self, queue: Callable[[Connection], T], *, everybody: bool = False) -> T:
+        """The answer of `queue`, which queues all statements of a transaction: where that is
+        possible it is one message, and may be done twice. The rest is as in `transaction`.
+        """
+        answers: list[T] = []
+
+        def first(connection: Connection) -> None:
+            """Queue them, again where the transaction begins once more elsewhere."""
+            answers[:] = [queue(connection)]
+
+        with self.transaction(everybody=everybody, first=first, alone=True):
+            pass
+        return answers[0]
+
     def unsettle(self) -> None:
         """Forget that the rows of this tenant, its robots and its model are there."""
         self.database.settled.difference_update(

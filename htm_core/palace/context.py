@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any, TypeVar
+from typing import Any, LiteralString, TypeVar
 from uuid import UUID
 
 from ..base.errors import NotFound
 from ..base.places import Placed, PlaceKind, check_place_name, note_owner
 from ..base.types import Draft, Hit
-from ..db.database import Connection
+from ..db.connection import Queued
+from ..db.database import Connection, Row
 from ..db.errors import attempts
 from ..db.records import WrittenEntry
 from ..engine.engine import Engine
@@ -108,6 +109,10 @@ class PalaceContext:
             self._note_memory = made
         return self._note_memory
 
+    def _read(self, statement: LiteralString, parameters: Mapping[str, Any]) -> list[Row]:
+        """The rows of a statement that only reads, and with which nothing else must go."""
+        return self.engine.read(statement, parameters, primary=True)
+
     def now(self) -> datetime:
         """The present moment by the memory's clock."""
         return self.engine.clock()
@@ -160,25 +165,26 @@ class PalaceContext:
 
         One transaction. Expired notes of the tenant are hidden when there are any.
         """
-        engine, now = self.engine, self.now()
-        with engine.transaction() as connection:
-            notes, expired = places.survey(connection, note_owner=self.note_owner, now=now)
-            names = places.names(connection, owners=engine.owners, limit=limit)
-            kept = places.list_places(
+        engine = self.engine
+        surveyed = engine.in_one_message(
+            lambda connection: places.queue_survey(
                 connection,
+                note_owner=self.note_owner,
                 owners=engine.owners,
                 kinds=("artifact", "procedure"),
-                now=now,
-                limit=None,
+                now=self.now(),
+                limit=limit,
             )
-        if expired:
+        )()
+        if surveyed.expired:
             self.sweep()
+        kept = surveyed.kept
         procedures = newest_procedures([each for each in kept if each.kind == "procedure"])
         return Survey(
-            names=tuple(names),
+            names=tuple(surveyed.names),
             procedures=tuple(procedures),
             artifacts=tuple(each for each in kept if each.kind == "artifact"),
-            notes=notes,
+            notes=surveyed.notes,
         )
 
     def recall(
@@ -243,8 +249,7 @@ class PalaceContext:
 
     def contradictions(self, nodes: Sequence[UUID]) -> dict[str, list[Placed]]:
         """Return what is filed and known to contradict each of these nodes, by the node's id."""
-        with self.engine.transaction() as connection:
-            return places.contradicted(connection, nodes, owners=self.engine.owners, now=self.now())
+        return places.contradicted(self._read, nodes, owners=self.engine.owners, now=self.now())
 
     # -- places ------------------------------------------------------------------------------------
 
@@ -261,17 +266,16 @@ class PalaceContext:
         the owner's and the shared.
         """
         owners = [self.note_owner] if kind == "note" else self.engine.owners
-        with self.engine.transaction() as connection:
-            return places.list_places(
-                connection,
-                owners=owners,
-                kinds=(kind,),
-                now=self.now(),
-                limit=limit,
-                room=room,
-                drawer=drawer,
-                uri=uri,
-            )
+        return places.list_places(
+            self._read,
+            owners=owners,
+            kinds=(kind,),
+            now=self.now(),
+            limit=limit,
+            room=room,
+            drawer=drawer,
+            uri=uri,
+        )
 
     def newest_in(self, drawers: Sequence[tuple[str, str]], *, limit: int = 10) -> list[Placed]:
         """The newest texts of the first few of these drawers, each a (room, drawer), at most
@@ -302,8 +306,7 @@ class PalaceContext:
         without one are left out.
         """
         owners = [self.note_owner] if kind == "note" else self.engine.owners
-        with self.engine.transaction() as connection:
-            return places.by_nodes(connection, nodes, owners=owners, kinds=[kind], now=self.now())
+        return places.by_nodes(self._read, nodes, owners=owners, kinds=[kind], now=self.now())
 
     def place(
         self,
@@ -405,9 +408,15 @@ class PalaceContext:
 
     def sweep(self) -> None:
         """Hide the expired notes of the whole tenant."""
+        by, now, swept = self.memory.robot, self.now(), list[Queued]()
+
+        def hide(connection: Connection) -> None:
+            """Hide their mentions with the beginning of the transaction."""
+            swept.append(places.queue_sweep(connection, now=now, by=by))
+
         for attempt in attempts():
-            with attempt, self.engine.transaction(everybody=True) as connection:
-                forgotten = places.sweep(connection, now=self.now(), by=self.memory.robot)
+            with attempt, self.engine.transaction(everybody=True, first=hide) as connection:
+                forgotten = places.finish_sweep(connection, swept[-1])
         self.drop(forgotten)
 
     def drop(self, nodes: set[UUID]) -> None:

@@ -322,8 +322,8 @@ class Enforcer:
         }
         try:
             for attempt in attempts():
-                with attempt, engine.transaction() as connection:
-                    places.add_consultation(connection, row)
+                with attempt:
+                    engine.in_one_message(partial(places.add_consultation, row=row))
         except HTMError as error:
             why = f"the consultation could not be written down: {error}"
             last = Layer(layer="L5", state="failed", why=why)

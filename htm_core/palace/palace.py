@@ -279,7 +279,7 @@ class Palace(Handle):
         """The rooms that hold something, each with its drawers and how many things they hold."""
         engine = self.context.engine
         with engine.transaction() as connection:
-            return places.rooms(connection, owners=engine.owners)
+            return places.rooms(connection.fetch, owners=engine.owners)
 
     def notes(self, *, limit: int = 100) -> list[Placed]:
         """This session's notes that have not expired, newest first."""

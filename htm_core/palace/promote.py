@@ -186,7 +186,7 @@ def _judge_and_file(
 
 def _drawer_texts(engine: Engine, connection: Connection, request: _Request) -> list[Placed]:
     return places.list_places(
-        connection,
+        connection.fetch,
         owners=[engine.owner],
         kinds=("filed",),
         room=request.room,

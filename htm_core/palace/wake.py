@@ -13,14 +13,18 @@ else there is.
 from __future__ import annotations
 
 from bisect import bisect
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
+from functools import partial
+from typing import Any
 
 from ..base.errors import InvalidInput
 from ..base.places import Placed, Room
 from ..base.types import DEFAULT_IMPORTANCE, TokenCounter
 from ..base.validation import check_query
-from ..db.errors import attempts
+from ..db.database import Connection
+from ..db.errors import retry_transaction
 from ..text.fence import Fence, escape, label, one_line, source
 from ..writing import places
 from .context import PalaceContext
@@ -116,26 +120,8 @@ def wake_up(context: PalaceContext, *, budget: int, topic: str | None) -> WakeUp
         )
     engine = context.engine
     identity, kept = context.identity(), context.notes(limit=MAX_NOTES)
-    for attempt in attempts():
-        with attempt, engine.transaction() as connection:
-            last = places.last_wake(connection, owner=engine.owner, robot=engine.robot)
-            rooms = places.rooms(connection, owners=engine.owners)
-            new = places.list_places(
-                connection,
-                owners=engine.owners,
-                kinds=("filed",),
-                now=context.now(),
-                limit=MAX_NEW,
-                since=last,
-            )
-            newest = places.list_places(
-                connection,
-                owners=engine.owners,
-                kinds=("filed",),
-                now=context.now(),
-                limit=MAX_WEIGHED,
-            )
-            places.set_wake(connection, owner=engine.owner, robot=engine.robot, at=context.now())
+    last, rooms, newest = retry_transaction(partial(_waking, context))
+    new = [each for each in newest if last is None or each.filed_at > last][:MAX_NEW]
     new_ids = {each.node_id for each in new}
     important = (each for each in newest if each.importance > DEFAULT_IMPORTANCE)
     matter = [
@@ -156,6 +142,30 @@ def wake_up(context: PalaceContext, *, budget: int, topic: str | None) -> WakeUp
     )
     engine.emit("wake", tokens=woken.tokens, left_out=woken.left_out)
     return woken
+
+
+def _waking(context: PalaceContext) -> tuple[datetime | None, list[Room], list[Placed]]:
+    """When the robot last woke up, the rooms, and the newest of what is filed; it wakes up now.
+
+    Not in one message with the commit: done twice, nothing would be new.
+    """
+    engine, read = context.engine, list[Callable[[], Any]]()
+
+    def wake(connection: Connection) -> None:
+        """Have it read and written with the beginning of the transaction."""
+        queued = places.queue_waking(
+            connection,
+            owner=engine.owner,
+            robot=engine.robot,
+            owners=engine.owners,
+            now=context.now(),
+            limit=MAX_WEIGHED,
+        )
+        read.append(queued)
+
+    with engine.transaction(first=wake):
+        last, rooms, newest = read[-1]()
+    return last, rooms, newest
 
 
 def _topic(context: PalaceContext, notes: Sequence[Placed]) -> str:

@@ -4,7 +4,8 @@ consultations.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
 from typing import Any
@@ -13,6 +14,7 @@ from uuid import UUID
 from psycopg.types.json import Jsonb
 
 from ..base.places import Drawer, Placed, Room, note_owner_prefix
+from ..db.connection import Queued, Reader
 from ..db.database import Connection, Row
 from ..db.queries import load
 from ..db.transactions import take_locks
@@ -46,7 +48,7 @@ def insert(
 
 
 def list_places(
-    connection: Connection,
+    read: Reader,
     *,
     owners: Sequence[str],
     kinds: Sequence[str],
@@ -55,17 +57,19 @@ def list_places(
     room: str | None = None,
     drawer: str | None = None,
     uri: str | None = None,
-    robot: str | None = None,
-    since: datetime | None = None,
 ) -> list[Placed]:
     """The places that satisfy the filters, newest first, without forgotten and expired ones."""
-    values = {
-        "owners": list(owners), "kinds": list(kinds), "now": now, "limit": limit, "room": room,
-        "drawer": drawer, "uri": uri, "robot": robot, "since": since,
+    values = _filters(owners, kinds, now, limit) | {"room": room, "drawer": drawer, "uri": uri}
+    return [_placed(row) for row in read(load("writing/places")["list_places"], values)]
+
+
+def _filters(
+    owners: Sequence[str], kinds: Sequence[str], now: datetime, limit: int | None
+) -> dict[str, Any]:
+    return {
+        "owners": list(owners), "kinds": list(kinds), "now": now, "limit": limit, "room": None,
+        "drawer": None, "uri": None,
     }  # fmt: skip
-    return [
-        _placed(row) for row in connection.execute(load("writing/places")["list_places"], values)
-    ]
 
 
 def by_mention(
@@ -80,7 +84,7 @@ def by_mention(
 
 
 def by_nodes(
-    connection: Connection,
+    read: Reader,
     ids: Sequence[UUID],
     *,
     owners: Sequence[str],
@@ -100,45 +104,79 @@ def by_nodes(
     }
     return {
         str(row["node_id"]): _placed(row)
-        for row in connection.execute(load("writing/places")["by_nodes"], values)
+        for row in read(load("writing/places")["by_nodes"], values)
     }
 
 
-def rooms(connection: Connection, *, owners: Sequence[str]) -> list[Room]:
+def rooms(read: Reader, *, owners: Sequence[str]) -> list[Room]:
     """The rooms with their drawers, by name."""
-    rows = connection.execute(load("writing/places")["rooms"], {"owners": list(owners)}).fetchall()
-    return [
-        Room(name=name, drawers=tuple(map(_drawer, of)))
-        for name, of in groupby(rows, key=lambda row: row["room"])
-    ]
+    return _rooms(read(load("writing/places")["rooms"], {"owners": list(owners)}))
 
 
-def names(connection: Connection, *, owners: Sequence[str], limit: int) -> list[tuple[str, str]]:
-    """The rooms and drawers by name, (room, drawer), as far as `limit`."""
-    rows = connection.execute(
-        load("writing/places")["names"], {"owners": list(owners), "limit": limit}
-    )
-    return [(row["room"], row["drawer"]) for row in rows]
-
-
-def survey(connection: Connection, *, note_owner: str, now: datetime) -> tuple[bool, bool]:
-    """Return whether a session has notes, and whether notes of anybody have expired and are still
-    to be hidden.
+@dataclass(frozen=True, slots=True)
+class Surveyed:
+    """The contents of a palace: whether a session has notes, whether notes of anybody have expired
+    and are still to be hidden, (room, drawer) of all drawers, and what is kept of some kinds.
     """
-    row = connection.execute(
-        load("writing/places")["survey"], {"note_owner": note_owner, "now": now}
-    ).fetchone()
-    assert row is not None  # a select without from has one row
-    return row["notes"], row["expired"]
+
+    notes: bool
+    expired: bool
+    names: list[tuple[str, str]]
+    kept: list[Placed]
+
+
+def queue_survey(
+    connection: Connection,
+    *,
+    note_owner: str,
+    owners: Sequence[str],
+    kinds: Sequence[str],
+    now: datetime,
+    limit: int,
+) -> Callable[[], Surveyed]:
+    """The contents, with the names of at most `limit` drawers, read with what is sent next."""
+    statements = load("writing/places")
+    survey = connection.queue(statements["survey"], {"note_owner": note_owner, "now": now})
+    names = connection.queue(statements["names"], {"owners": list(owners), "limit": limit})
+    kept = connection.queue(statements["list_places"], _filters(owners, kinds, now, None))
+    return lambda: Surveyed(
+        **survey.rows[0],
+        names=[(row["room"], row["drawer"]) for row in names.rows],
+        kept=[_placed(row) for row in kept.rows],
+    )
+
+
+def queue_waking(
+    connection: Connection,
+    *,
+    owner: str,
+    robot: str,
+    owners: Sequence[str],
+    now: datetime,
+    limit: int,
+) -> Callable[[], tuple[datetime | None, list[Room], list[Placed]]]:
+    """When a robot last woke up, the rooms, and the newest of what is filed, read with what is sent
+    next; it wakes up now.
+    """
+    statements = load("writing/places")
+    last = connection.queue(statements["last_wake"], {"owner": owner, "robot": robot})
+    rooms = connection.queue(statements["rooms"], {"owners": list(owners)})
+    newest = connection.queue(statements["list_places"], _filters(owners, ["filed"], now, limit))
+    connection.queue(statements["set_wake"], {"owner": owner, "robot": robot, "at": now})
+    return lambda: (
+        last.rows[0]["at"] if last.rows else None,
+        _rooms(rooms.rows),
+        [_placed(row) for row in newest.rows],
+    )
 
 
 def contradicted(
-    connection: Connection, ids: Sequence[UUID], *, owners: Sequence[str], now: datetime
+    read: Reader, ids: Sequence[UUID], *, owners: Sequence[str], now: datetime
 ) -> dict[str, list[Placed]]:
     """Return what is filed and known to contradict each of these nodes, by the node's id."""
     values = {"nodes": list(ids), "owners": list(owners), "now": now}
     by_node: dict[str, list[Placed]] = {}
-    for row in connection.execute(load("writing/places")["contradicted"], values):
+    for row in read(load("writing/places")["contradicted"], values):
         by_node.setdefault(str(row["against"]), []).append(_placed(row))
     return by_node
 
@@ -158,12 +196,14 @@ def hide(
     return len(rows), _hide_unmentioned(connection, rows)
 
 
-def sweep(connection: Connection, *, now: datetime, by: str) -> set[UUID]:
-    """Hide up to a thousand expired notes; returns the nodes hidden with their last mention."""
-    return _hide_unmentioned(
-        connection,
-        connection.execute(load("writing/places")["sweep"], {"now": now, "by": by}).fetchall(),
-    )
+def queue_sweep(connection: Connection, *, now: datetime, by: str) -> Queued:
+    """Have up to a thousand expired notes hidden with what is sent next; `finish_sweep` goes on."""
+    return connection.queue(load("writing/places")["sweep"], {"now": now, "by": by})
+
+
+def finish_sweep(connection: Connection, swept: Queued) -> set[UUID]:
+    """Hide the nodes whose last mention was swept in this transaction, and return them."""
+    return _hide_unmentioned(connection, swept.rows)
 
 
 def _hide_unmentioned(connection: Connection, rows: Iterable[Row]) -> set[UUID]:
@@ -214,7 +254,7 @@ def is_undone(connection: Connection, decision: UUID) -> bool:
 
 def add_consultation(connection: Connection, row: Mapping[str, Any]) -> None:
     """Add a consultation to the audit."""
-    connection.execute(
+    connection.queue(
         load("writing/places")["add_consultation"], {**row, "layers": Jsonb(row["layers"])}
     )
 
@@ -224,21 +264,6 @@ def consultations(connection: Connection, *, owner: str, limit: int) -> list[Row
     return connection.execute(
         load("writing/places")["consultations"], {"owner": owner, "limit": limit}
     ).fetchall()
-
-
-def last_wake(connection: Connection, *, owner: str, robot: str) -> datetime | None:
-    """When a robot last woke up; None for never."""
-    row = connection.execute(
-        load("writing/places")["last_wake"], {"owner": owner, "robot": robot}
-    ).fetchone()
-    return None if row is None else row["at"]
-
-
-def set_wake(connection: Connection, *, owner: str, robot: str, at: datetime) -> None:
-    """Record that a robot wakes up."""
-    connection.execute(
-        load("writing/places")["set_wake"], {"owner": owner, "robot": robot, "at": at}
-    )
 
 
 def note_owners(connection: Connection, *, owner: str) -> list[str]:
@@ -254,6 +279,13 @@ def note_owners(connection: Connection, *, owner: str) -> list[str]:
 def erase_audit(connection: Connection, *, owner: str, session: str | None) -> None:
     """Delete the audit of an owner or of one session; places are deleted with their mentions."""
     connection.execute(load("writing/places")["erase_audit"], {"owner": owner, "session": session})
+
+
+def _rooms(rows: Sequence[Row]) -> list[Room]:
+    return [
+        Room(name=name, drawers=tuple(map(_drawer, of)))
+        for name, of in groupby(rows, key=lambda row: row["room"])
+    ]
 
 
 def _drawer(row: Row) -> Drawer:

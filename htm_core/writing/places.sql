@@ -19,8 +19,6 @@ where p.tenant = this_tenant() and p.owner = any(%(owners)s::text[]) and p.kind 
   and (%(drawer)s::text is null or p.drawer = %(drawer)s)
   and (p.expires_at is null or p.expires_at > %(now)s)
   and (%(uri)s::text is null or p.uri = %(uri)s)
-  and (%(robot)s::text is null or m.robot = %(robot)s)
-  and (%(since)s::timestamptz is null or p.filed_at > %(since)s)
 order by p.filed_at desc, p.mention_id desc limit %(limit)s
 
 -- name: by_mentions
@@ -141,6 +139,7 @@ select 1 from decisions where tenant = this_tenant() and undoes = %(id)s
 -- name: add_consultation
 insert into consultations (tenant, id, owner, robot, session, at, prompt, recall, rule, verdict, layers)
 values (this_tenant(), %(id)s, %(owner)s, %(robot)s, %(session)s, %(at)s, %(prompt)s, %(recall)s, %(rule)s, %(verdict)s, %(layers)s)
+on conflict do nothing
 
 -- name: consultations
 -- Without prompts that repeat, or are a part of, what was forgotten since.
