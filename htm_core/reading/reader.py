@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..base.last_used import LastUsed
-from ..models.minilm.model import readable, session, tokenizer
+from ..models.minilm.model import batches, readable, session, tokenizer
 from ..models.minilm.weights import WORDS
 from ..models.stopping import native_parts
 
@@ -30,7 +30,6 @@ FILE = Path(__file__).with_name("reader.onnx")
 CLS, SEP, PADDING = 101, 102, -1
 QUESTION, PASSAGE = 32, 96  # tokens of each at most
 LONGEST = 3 + 2 * PASSAGE  # tokens of a pair at most
-AT_ONCE = 10  # pairs in one run of the model, of similar length
 MOST_CHARACTERS = 2_000  # of a text: more than PASSAGE words
 KEPT = 4_096  # pairs of a question and a passage whose logits are kept
 
@@ -150,10 +149,8 @@ class Reader:
         return self._read([self._pairs.of_message(text) for text in texts])[:, FIRST_KIND:]
 
     def _read(self, pairs: Sequence[Tokens]) -> Floats:
-        order = sorted(range(len(pairs)), key=lambda place: len(pairs[place][0]))
         logits = np.empty((len(pairs), OUTPUTS), np.float32)
-        for first in range(0, len(order), AT_ONCE):
-            places = order[first : first + AT_ONCE]
+        for places in batches([tokens for tokens, _ in pairs]):
             tokens, parts = filled_up([pairs[place] for place in places])
             with native_parts.part():
                 logits[places] = self._session.run(["logits"], {"tokens": tokens, "parts": parts})[

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from htm_core.base.errors import InvalidInput, ModelError
 from htm_core.models.embedders import resolve
-from htm_core.models.minilm.model import MOST_PADDING, TOKENS_PER_BATCH, MiniLM, _batches, _threads
+from htm_core.models.minilm.model import MOST_PADDING, TOKENS_PER_BATCH, MiniLM, _threads, batches
 
 REFERENCE = json.loads((Path(__file__).parent / "minilm_reference.json").read_text("utf-8"))
 TEXTS: list[str] = REFERENCE["texts"]
@@ -122,9 +122,9 @@ def test_any_text_has_a_finite_vector(weights_dir: Path, text: str) -> None:
 
 @given(st.lists(st.integers(1, 300), max_size=60))
 def test_batches_hold_every_text_once_and_little_padding(lengths: list[int]) -> None:
-    batches = list(_batches([[0] * length for length in lengths]))
-    assert sorted(place for batch in batches for place in batch) == list(range(len(lengths)))
-    for batch in batches:
+    made = list(batches([[0] * length for length in lengths]))
+    assert sorted(place for batch in made for place in batch) == list(range(len(lengths)))
+    for batch in made:
         longest = max(lengths[place] for place in batch)
         assert len(batch) == 1 or len(batch) * longest <= TOKENS_PER_BATCH
         assert sum(longest - lengths[place] for place in batch) <= MOST_PADDING
