@@ -13,6 +13,7 @@ import atexit
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 
 from ..base.fork import renewed_after_fork
 
@@ -25,11 +26,8 @@ class Stopped(BaseException):
     """
 
 
-class _Thread(threading.local):
-    stopping: Callable[[], bool] | None = None
-
-
-_thread = _Thread()
+# A call that runs in several threads takes it along.
+_stopping: ContextVar[Callable[[], bool] | None] = ContextVar("stopping", default=None)
 
 
 @contextmanager
@@ -37,11 +35,11 @@ def stopped_when(stopping: Callable[[], bool]) -> Iterator[None]:
     """Within this block, calls of models by this thread raise `Stopped` soon after `stopping()` has
     become true.
     """
-    before, _thread.stopping = _thread.stopping, stopping
+    before = _stopping.set(stopping)
     try:
         yield
     finally:
-        _thread.stopping = before
+        _stopping.reset(before)
 
 
 class NativeParts:
@@ -59,7 +57,8 @@ class NativeParts:
         """Around one part, which should take well below a second. Raises `Stopped` if this thread
         is to end.
         """
-        if _thread.stopping is not None and _thread.stopping():
+        stopping = _stopping.get()
+        if stopping is not None and stopping():
             raise Stopped
         with self._changed:
             self._changed.wait_for(

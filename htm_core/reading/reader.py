@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..base.last_used import LastUsed
-from ..models.minilm.model import batches, readable, session, tokenizer
+from ..models.minilm.model import batches, most_threads, readable, run_each, session, tokenizer
 from ..models.minilm.weights import WORDS
 from ..models.stopping import native_parts
 
@@ -109,7 +109,7 @@ class Reader:
 
     def __init__(self, directory: Path, *, threads: int | None = None, file: Path = FILE) -> None:
         self._pairs = Pairs(directory)
-        self._session = session(file, directory, threads)
+        self._session, self._threads = session(file, directory), most_threads(threads)
         # The logits of what was read last, by digests of the texts: nothing that anybody said stays
         # here.
         self._kept, self._lock = LastUsed[bytes, Floats](KEPT), threading.Lock()
@@ -150,12 +150,13 @@ class Reader:
 
     def _read(self, pairs: Sequence[Tokens]) -> Floats:
         logits = np.empty((len(pairs), OUTPUTS), np.float32)
-        for places in batches([tokens for tokens, _ in pairs]):
-            tokens, parts = filled_up([pairs[place] for place in places])
+
+        def run(batch: list[int]) -> None:
+            tokens, parts = filled_up([pairs[place] for place in batch])
             with native_parts.part():
-                logits[places] = self._session.run(["logits"], {"tokens": tokens, "parts": parts})[
-                    0
-                ]
+                [logits[batch]] = self._session.run(None, {"tokens": tokens, "parts": parts})
+
+        run_each(run, list(batches([tokens for tokens, _ in pairs])), threads=self._threads)
         return logits
 
 

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -19,7 +20,15 @@ from numpy.typing import NDArray
 
 from htm_core.base.errors import InvalidInput, ModelError
 from htm_core.models.embedders import resolve
-from htm_core.models.minilm.model import MOST_PADDING, TOKENS_PER_BATCH, MiniLM, _threads, batches
+from htm_core.models.minilm.model import (
+    MOST_PADDING,
+    TOKENS_PER_BATCH,
+    MiniLM,
+    batches,
+    most_threads,
+    run_each,
+)
+from htm_core.models.stopping import Stopped, native_parts, stopped_when
 
 REFERENCE = json.loads((Path(__file__).parent / "minilm_reference.json").read_text("utf-8"))
 TEXTS: list[str] = REFERENCE["texts"]
@@ -140,22 +149,36 @@ def test_threads_get_their_own_vectors(minilm: MiniLM) -> None:
     )
 
 
+def test_batches_are_run_by_several_threads_which_end_with_the_one_that_asks() -> None:
+    both, stop, done = threading.Barrier(2, timeout=30), threading.Event(), []
+
+    def run(batch: list[int]) -> None:
+        both.wait()
+        stop.set()
+        with pytest.raises(Stopped), native_parts.part():
+            pass
+        done.append(batch)
+
+    with stopped_when(stop.is_set):
+        run_each(run, [[0], [1]], threads=2)
+    assert sorted(done) == [[0], [1]]
+
+
 @pytest.mark.parametrize("wanted", ["0", "-1", "many", "1.5"])
 def test_an_impossible_number_of_threads_is_refused(
     monkeypatch: pytest.MonkeyPatch, wanted: str
 ) -> None:
     monkeypatch.setenv("HTM_MODEL_THREADS", wanted)
     with pytest.raises(InvalidInput, match="at least 1"):
-        _threads(None)
+        most_threads(None)
 
 
 def test_the_number_of_threads_can_be_set(
     monkeypatch: pytest.MonkeyPatch, weights_dir: Path
 ) -> None:
     monkeypatch.setenv("HTM_MODEL_THREADS", "3")
-    assert _threads(None) == 3
-    options = MiniLM(weights_dir, threads=1)._session.get_session_options()
-    assert options.intra_op_num_threads == 1
+    assert most_threads(None) == 3
+    assert MiniLM(weights_dir, threads=1)._threads == 1
 
 
 def test_weights_behind_a_link_are_read(weights_dir: Path, tmp_path: Path, minilm: MiniLM) -> None:

@@ -8,7 +8,10 @@ import functools
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from contextvars import copy_context
 from pathlib import Path
 from typing import Any, Literal
 
@@ -65,7 +68,7 @@ class MiniLM:
     ) -> None:
         self.model_name = NAME if form == "float32" else f"{NAME}:{form}"
         self._tokenizer = tokenizer(directory / WORDS)
-        self._session = session(FILES[form], directory, threads)
+        self._session, self._threads = session(FILES[form], directory), most_threads(threads)
         # A message that is kept and recalled for takes one vector.
         self._one = functools.lru_cache(maxsize=16)(
             lambda text: tuple(self.embed([text])[0].tolist())
@@ -86,8 +89,11 @@ class MiniLM:
         """Embed texts into an array of texts × 384."""
         ids = [self._tokenizer.encode(text[:_MAX_CHARACTERS]).ids for text in texts]
         vectors = np.empty((len(ids), WIDTH), np.float32)
-        for batch in batches(ids):
+
+        def run(batch: list[int]) -> None:
             vectors[batch] = self._run([ids[index] for index in batch])
+
+        run_each(run, list(batches(ids)), threads=self._threads)
         return vectors
 
     def readable(self, text: str) -> float:
@@ -118,6 +124,26 @@ def batches(ids: Sequence[list[int]]) -> Iterator[list[int]]:
         batch.append(index)
     if batch:
         yield batch
+
+
+def run_each(
+    run: Callable[[list[int]], None], batches: Sequence[list[int]], *, threads: int
+) -> None:
+    """Run a model on each batch, in this thread and others; at most so many take part."""
+    todo = iter(batches)
+
+    def work() -> None:
+        for batch in todo:
+            run(batch)
+
+    with ThreadPoolExecutor(threads, "htm-model") as pool:
+        others = []
+        with suppress(RuntimeError):  # the process ends, and begins no thread any more
+            for _ in range(min(threads, len(batches)) - 1):
+                others.append(pool.submit(copy_context().run, work))
+        work()
+        for other in others:
+            other.result()
 
 
 def tokenizer(path: Path) -> Tokenizer:
@@ -152,9 +178,11 @@ def readable(tokenizer: Tokenizer, text: str) -> float:
     return min(1.0, read / letters) if letters else 1.0
 
 
-def session(file: Path, directory: Path, threads: int | None = None) -> Any:
+def session(file: Path, directory: Path) -> Any:
     """A session of onnxruntime for a graph whose weights lie in the model's file; raises
     `ModelError` when it cannot be opened.
+
+    Each run takes one thread: where two share one, they wait for each other at every operation.
     """
     # a hub's cache links its files, and onnxruntime refuses linked weights
     weights = (directory / MATRICES).resolve()
@@ -166,10 +194,8 @@ def session(file: Path, directory: Path, threads: int | None = None) -> Any:
                 f"{directory}; htm setup fetches it"
             )
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = _threads(threads)
+    options.intra_op_num_threads = 1
     options.log_severity_level = 3  # hide the warnings of its optimiser
-    # Spinning threads would halve the speed of everything else on a busy machine.
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.add_session_config_entry(
         "session.model_external_initializers_file_folder_path", str(weights.parent)
     )
@@ -188,7 +214,8 @@ def session(file: Path, directory: Path, threads: int | None = None) -> Any:
         ) from error
 
 
-def _threads(wanted: int | None) -> int:
+def most_threads(wanted: int | None) -> int:
+    """How many threads may work on one call: so many as wanted, else as the environment says."""
     value = (
         wanted
         if wanted is not None
