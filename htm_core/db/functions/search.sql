@@ -88,7 +88,7 @@ declare
   few constant integer := 5000;                 -- so many passages are read about as fast as an index is followed
   many constant integer := 20000;               -- so many nodes that pass the filters are gathered before the searches
   often constant integer := 3;                  -- a filter that so many of 64 pass is passed by some 5 % or more
-  anywhere uuid; worth_looking_up integer; plan htm.search_plan; total bigint; messages bigint; are_many boolean; passed_often boolean := false;
+  anywhere uuid; worth_looking_up integer; plan htm.search_plan; total bigint; messages bigint; passages integer; are_many boolean; passed_often boolean := false;
 begin
   plan.filtered := f.tags is not null or htm.filters_mentions(f);
   -- In one statement, which costs less than two. Owners with that many messages have more passages than few.
@@ -121,12 +121,14 @@ begin
   plan.exact := not plan.by_node and not are_many;
   -- Two statements, so that each is planned once a session: a plan for both would not follow the index of owners.
   if plan.exact and owners is null then
-    select count(*) <= few into plan.exact from (
+    select count(*) into passages from (
       select 1 from htm.passages p where p.tenant = me and htm.owner_is_visible(null::text[], p.owner) limit few + 1) x;
   elsif plan.exact then
-    select count(*) <= few into plan.exact from (
+    select count(*) into passages from (
       select 1 from htm.passages p where p.tenant = me and p.owner = any(owners) limit few + 1) x;
   end if;
+  -- All that the owners have is read, or as many passages with the words.
+  if passages > few then plan.exact := false; elsif plan.exact then plan.candidates := passages; end if;
   return plan;
 end $$;
 
@@ -354,13 +356,16 @@ declare
   me constant text := htm.this_tenant(); owners constant text[] := f.owners; allowed_nodes constant uuid[] := plan.node_ids;
   check_each constant boolean := plan.filtered and plan.node_ids is null;
   query_weights constant pgvector.sparsevec := query_terms.weights;
-  max_passages constant integer := case when check_each then null else 4 * pool end;
+  -- Where no more passages of the tenant have the words than the owners have at all, the index of words has all of them sooner.
+  by_words constant boolean := plan.exact and (select sum(d) from unnest(query_terms.documents) d) <= plan.candidates;
+  max_passages constant integer := case when check_each or plan.exact then null else 4 * pool end;
   found uuid[]; passages_read bigint; driving tsquery;
 begin
-  if plan.by_node or plan.exact then
+  if plan.by_node or (plan.exact and not by_words) then
     return htm.exact_text_search(query_weights, htm.any_lexeme(query_terms.lexemes), f, allowed_nodes, check_each, pool);
   end if;
-  foreach driving in array htm.driving_queries(query_terms, plan.candidates, pool) loop
+  foreach driving in array case when by_words then array[htm.any_lexeme(query_terms.lexemes)]
+                                else htm.driving_queries(query_terms, plan.candidates, pool) end loop
     for round in 1 .. 2 loop
       with
       -- The best passages. All words score. The lexemes carry the tenant's prefix and stand in a subquery of their own, so that

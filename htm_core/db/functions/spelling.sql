@@ -44,17 +44,19 @@ begin
 end $$;
 
 -- Whether something that may be a hit has these lexemes. All hits are `among` these nodes, where they are known. What has exactly the
--- words of the question is the question itself, which was perhaps just said. Of a common word a thousand passages are looked at, then so
--- many of the owners' as are worth reading.
+-- words of the question is the question itself, which was perhaps just said. Mostly one of the first passages may be a hit; of a common
+-- word a thousand are looked at, then so many of the owners' as are worth reading.
 create or replace function htm.occurs(lexemes tsquery, question tsvector, f htm.conditions, among uuid[]) returns boolean
 language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan as $$
 #variable_conflict error
-declare me constant text := htm.this_tenant(); many constant integer := 1000; few constant integer := 5000;
+declare me constant text := htm.this_tenant(); many constant integer := 1000; few constant integer := 5000; most integer;
 begin
-  if exists (
-    select from htm.passages_with(occurs.lexemes, question, many) p
-    where (among is null or p.node_id = any(among)) and htm.may_be_hit(p.node_id, p.owner, p.live, f)) then return true;
-  end if;
+  foreach most in array array[4, many] loop
+    if exists (
+      select from htm.passages_with(occurs.lexemes, question, most) p
+      where (among is null or p.node_id = any(among)) and htm.may_be_hit(p.node_id, p.owner, p.live, f)) then return true;
+    end if;
+  end loop;
   if f.owners is null or (select count(*) from htm.passages_with(occurs.lexemes, question, many)) < many then return false; end if;
   return exists (
     select from (
@@ -81,11 +83,10 @@ end $$;
 create or replace function htm.may_be_hit(node uuid, owner text, live boolean, f htm.conditions) returns boolean
 language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan as $$
 begin
-  return (live or f.as_of is not null) and htm.owner_is_visible(f.owners, owner) and htm.node_matches(node, f)
-    and (htm.filters_mentions(f) or exists (       -- with filters, that is a part of the above
-      select from htm.mentions m
-      where m.tenant = htm.this_tenant() and m.node_id = node
-        and htm.mention_matches(m, f.owners, null, null, null, null, null, null, null, null, null)));
+  return (live or f.as_of is not null) and htm.owner_is_visible(f.owners, owner) and (f.tags is null or htm.node_matches(node, f)) and exists (
+    select from htm.mentions m
+    where m.tenant = htm.this_tenant() and m.node_id = node
+      and htm.mention_matches(m, f.owners, f.robots, f.session, f.windows, f.equal, f.metadata, f.as_of, f.valid_at, f.sources, f.min_trust));
 end $$;
 
 -- Whether somebody of this name, or with it as the first, says something that may be a hit.
