@@ -97,7 +97,7 @@ begin
     left join lateral (
       select scale * (e.embedding operator(pgvector.<=>) query_vector) as distance from (
         select x.space, x.embedding from htm.vectors x
-        where x.tenant = me and x.passage_id = p.id and p.id is distinct from c.passage_id offset 0) e
+        where space_id is not null and x.tenant = me and x.passage_id = p.id and p.id is distinct from c.passage_id offset 0) e
       where e.space = space_id offset 0) v on true
     cross join lateral (
       select greatest(0, least(1, coalesce(-(p.weights operator(pgvector.<#>) query_weights) / best_score, 0)))
@@ -159,7 +159,8 @@ begin
       select q.id, q.weights, q.length from htm.passages q where q.tenant = me and q.node_id = n.node_id and q.live offset 0) p
     left join lateral (
       select scale * (e.embedding operator(pgvector.<=>) query_vector) as distance from (
-        select x.space, x.embedding from htm.vectors x where x.tenant = me and x.passage_id = p.id offset 0) e
+        select x.space, x.embedding from htm.vectors x
+        where space_id is not null and x.tenant = me and x.passage_id = p.id offset 0) e
       where e.space = space_id offset 0) v on true),
   -- Each node with the best of its passages, and a number.
   numbered as materialized (

@@ -49,16 +49,21 @@ end $$;
 create or replace function htm.occurs(lexemes tsquery, question tsvector, f htm.conditions, among uuid[]) returns boolean
 language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan as $$
 #variable_conflict error
-declare me constant text := htm.this_tenant(); many constant integer := 1000; few constant integer := 5000; most integer;
+declare
+  me constant text := htm.this_tenant(); many constant integer := 1000; few constant integer := 5000;
+  most integer; found boolean; looked_at bigint;
 begin
   foreach most in array array[4, many] loop
-    if exists (
-      select from htm.passages_with(occurs.lexemes, question, most) p
-      where (among is null or p.node_id = any(among)) and htm.may_be_hit(p.node_id, p.owner, p.live, f)) then return true;
-    end if;
+    with having_them as materialized (select p.* from htm.passages_with(occurs.lexemes, question, most) p)
+    select
+      exists (
+        select from having_them h
+        where (among is null or h.node_id = any(among)) and htm.may_be_hit(h.node_id, h.owner, h.live, f)),
+      (select count(*) from having_them)
+    into found, looked_at;
+    if found or looked_at < most then return found; end if;
   end loop;
-  if f.owners is null or (select count(*) from htm.passages_with(occurs.lexemes, question, many)) < many then return false; end if;
-  return exists (
+  return f.owners is not null and exists (
     select from (
       select p.owner, p.live, p.node_id, p.lexemes from htm.passages p where p.tenant = me and p.owner = any(f.owners) limit few) p
     where (among is null or p.node_id = any(among)) and p.lexemes @@ occurs.lexemes and htm.may_be_hit(p.node_id, p.owner, p.live, f)
