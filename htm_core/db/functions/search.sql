@@ -356,8 +356,8 @@ declare
   me constant text := htm.this_tenant(); owners constant text[] := f.owners; allowed_nodes constant uuid[] := plan.node_ids;
   check_each constant boolean := plan.filtered and plan.node_ids is null;
   query_weights constant pgvector.sparsevec := query_terms.weights;
-  -- Where no more passages of the tenant have the words than the owners have at all, the index of words has all of them sooner.
-  by_words constant boolean := plan.exact and (select sum(d) from unnest(query_terms.documents) d) <= plan.candidates;
+  -- The index of words has all that have them sooner than all passages of the owners are read, unless others of the tenant have many more.
+  by_words constant boolean := plan.exact and (select sum(d) from unnest(query_terms.documents) d) <= 2 * plan.candidates;
   max_passages constant integer := case when check_each or plan.exact then null else 4 * pool end;
   found uuid[]; passages_read bigint; driving tsquery;
 begin

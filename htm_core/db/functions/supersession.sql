@@ -10,7 +10,7 @@ set plan_cache_mode = force_generic_plan set jit = off set enable_seqscan = off 
 declare
   me constant text := htm.this_tenant();
   whose text; query_vector pgvector.halfvec; space htm.vector_spaces; f htm.conditions; plan htm.search_plan;
-  vector_hits htm.vector_matches; query_terms htm.weighted_query; text_hits uuid[];
+  vector_hits htm.vector_matches; query_terms htm.weighted_query; text_hits uuid[]; scale float8;
 begin
   select n.owner into whose from htm.nodes n where n.tenant = me and n.id = of_node and n.live;
   if whose is null or not htm.owner_is_claimed(whose) then return; end if;
@@ -23,7 +23,9 @@ begin
   join htm.models m on m.tenant = me and m.active and m.space = v.space
   join htm.vector_spaces s on s.id = v.space
   where p.tenant = me and p.node_id = of_node order by p.ordinal limit 1;
-  if query_vector is not null then vector_hits := htm.vector_search(query_vector, space, f, plan, at_most + 1, words is null); end if;
+  if query_vector is not null then
+    vector_hits := htm.vector_search(query_vector, space, f, plan, at_most + 1, words is null); scale := htm.cosine_scale(space.id);
+  end if;
   if words is not null then
     query_terms := htm.weigh_query(words);
     if query_terms.weights is not null then text_hits := htm.text_search(query_terms, f, plan, at_most + 1); end if;
@@ -45,7 +47,7 @@ begin
       and (s.expires_at is null or s.expires_at > htm.memory_time())
     order by htm.trust_of(s.trust, s.source, s.role) desc, s.at desc, s.id desc limit 1) m
   left join lateral (
-    select max(1 - htm.cosine_scale(space.id) * (v.embedding operator(pgvector.<=>) query_vector)) as cosine from (
+    select max(1 - scale * (v.embedding operator(pgvector.<=>) query_vector)) as cosine from (
       select y.embedding, y.space from htm.passages p
       cross join lateral (select z.* from htm.vectors z where z.tenant = me and z.passage_id = p.id offset 0) y
       where p.tenant = me and p.node_id = n.id) v
