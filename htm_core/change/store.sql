@@ -225,5 +225,5 @@ select queue_tidying(%(kind)s, %(rules)s, %(quiet)s) as queued
 
 -- name: enqueue
 insert into jobs (tenant, kind) values (this_tenant(), %(kind)s)
-on conflict (tenant, kind, model, coalesce(node_id, '00000000-0000-0000-0000-000000000000'))
+on conflict (tenant, node_id, kind, model)
 do update set parked_at = null, run_at = now(), attempts = 0 where jobs.parked_at is not null

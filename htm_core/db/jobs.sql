@@ -11,7 +11,7 @@ on conflict do nothing
 insert into jobs (tenant, kind, model, node_id, owner, bulk)
 select this_tenant(), %(kind)s, %(model)s, n.id, n.owner, %(bulk)s
 from nodes n where n.tenant = this_tenant() and n.id = any(array(select each_id(%(nodes)s::uuid[]))) order by n.id
-on conflict (tenant, kind, model, coalesce(node_id, '00000000-0000-0000-0000-000000000000'))
+on conflict (tenant, node_id, kind, model)
 -- A worker that has claimed the job may have read the node before this change: the job gets a new id and is done again.
 do update set claimed_until = null, run_at = now(), parked_at = null, attempts = 0, error = null, id = gen_random_uuid()
 where jobs.claimed_until is not null or jobs.parked_at is not null
@@ -35,7 +35,7 @@ where jobs.claimed_until is not null or jobs.parked_at is not null
 
 -- name: enqueue_count
 insert into jobs (tenant, kind) values (this_tenant(), 'count')
-on conflict (tenant, kind, model, coalesce(node_id, '00000000-0000-0000-0000-000000000000'))
+on conflict (tenant, node_id, kind, model)
 do update set parked_at = null, run_at = now(), attempts = 0 where jobs.parked_at is not null
 
 -- name: enqueue_due_counts

@@ -21,7 +21,7 @@ _log = logging.getLogger("htm.partitions")
 
 PAUSE = 1.0  # seconds between two tries
 TRIES = 60  # for the moment at which nobody else uses the vectors
-# each partition has five indexes or more, and a statement for all tenants reads every one
+# each partition has four indexes or more, and a statement for all tenants reads every one
 MOST = 256
 
 

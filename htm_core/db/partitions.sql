@@ -36,10 +36,9 @@ select count(*) as vectors from vectors
 insert into vectors_new select * from vectors order by tenant
 
 -- name: index
-alter table vectors_new add constraint vectors_new_pkey primary key (tenant, space, passage_id);
+alter table vectors_new add constraint vectors_new_pkey primary key (tenant, passage_id, space);
 create index vectors_new_by_node on vectors_new (tenant, node_id);
-create index vectors_new_by_owner on vectors_new (tenant, space, owner);
-create index vectors_new_by_passage on vectors_new (tenant, passage_id)
+create index vectors_new_by_owner on vectors_new (tenant, space, owner)
 
 -- name: spaces
 select s.id, s.dimension, s.quantized from vector_spaces s where s.indexed order by s.id

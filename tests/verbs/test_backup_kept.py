@@ -534,7 +534,7 @@ def owe(
             "insert into jobs (tenant, kind, model, node_id, attempts, error, parked_at) "
             "values (this_tenant(), %(kind)s, case when %(kind)s = 'embed' then (select name from models where active) "
             "else 'tags' end, %(node)s, 3, %(error)s, case when %(parked)s then now() end) "
-            "on conflict (tenant, kind, model, coalesce(node_id, '00000000-0000-0000-0000-000000000000')) "
+            "on conflict (tenant, node_id, kind, model) "
             "do update set attempts = 3, error = excluded.error, parked_at = excluded.parked_at",
             {"kind": kind, "node": node, "error": error, "parked": parked},
         )
