@@ -127,6 +127,7 @@ declare
   few constant integer := 2000;                 -- below so many passages no lexeme is counted beforehand, as in `weigh_query`
   longest constant integer := 64;               -- a longer word is not looked for: all that is one error away would be too much
   many constant integer := 100;                 -- a speaker's name counts like a word of so many passages
+  at_once constant integer := 32;
   lex htm.lexicon; among uuid[]; most integer; has_names boolean; question tsvector; word text; stem text; answer jsonb; others jsonb;
 begin
   select * into lex from htm.lexicon l where l.tenant = me;
@@ -159,19 +160,22 @@ begin
     variants as materialized (
       select v.variant, lex.prefix || htm.lexeme_of(lex.config, v.variant) as lexeme
       from htm.one_error_away(htm.fold_accents(word)) v where length(v.variant) >= 3),
+    -- In parts of so many, since a search for any of n lexemes takes n * n steps before it begins.
     counted as materialized (
       select v.lexeme, (select c.documents from htm.lexeme_counts c
-                        where lex.documents >= few and c.tenant = me and c.lexeme = substr(v.lexeme, length(lex.prefix) + 1)) as documents
+                        where lex.documents >= few and c.tenant = me and c.lexeme = substr(v.lexeme, length(lex.prefix) + 1)) as documents,
+             row_number() over () / at_once as part
       from (select distinct x.lexeme from variants x where x.lexeme is not null) v),
-    rarer as (
-      select p.* from htm.passages_with(
-        (select htm.any_lexeme(array(select c.lexeme from counted c where c.documents is null))), question, most) p),
+    parts as materialized (
+      select c.part, htm.any_lexeme(array_agg(c.lexeme)) as some_of from counted c where c.documents is null group by c.part),
+    rarer as materialized (
+      select p.*, s.part from parts s cross join lateral htm.passages_with(s.some_of, question, most) p),
     known as materialized (
       select c.lexeme, c.documents from counted c
       where c.documents is not null and htm.occurs(htm.quote_lexeme(c.lexeme)::tsquery, question, f, among)
       union all
       select c.lexeme, count(*) from rarer r cross join lateral unnest(tsvector_to_array(r.lexemes)) u(lexeme)
-      join counted c on c.lexeme = u.lexeme and c.documents is null
+      join counted c on c.lexeme = u.lexeme and c.part = r.part and c.documents is null
       where (among is null or r.node_id = any(among)) and htm.may_be_hit(r.node_id, r.owner, r.live, f) group by 1)
     -- A stemmer makes a known lexeme of many a word that is none ("solveing"): so of each it is said how many letters follow the lexeme.
     select coalesce(jsonb_object_agg(x.variant, jsonb_build_array(x.documents, x.rest) order by x.rest), '{}') into others from (
