@@ -17,7 +17,6 @@ from . import vocabulary
 
 log = logging.getLogger("htm")
 
-FEW = 12  # texts whose tokens are looked up; a process that counts more loads the whole vocabulary
 # characters; longer texts are counted in chunks, since a tokenizer may take quadratic time
 CHUNK = 16_384
 _WORD_GAP = re.compile(r"(?<=[A-Za-z]) (?=[A-Za-z])")
@@ -76,8 +75,7 @@ def resolve_tokenizer(spec: Callable[[str], Any] | None) -> Tokens:
 def default_tokens() -> Tokens:
     """Give the counter that is used by default: tiktoken's `o200k_base`, else an estimate.
 
-    It is the same object for the whole process. The whole vocabulary is loaded when more than a few
-    short texts are counted.
+    It is the same object for the whole process.
     """
     with _choosing:
         return _default()
@@ -122,37 +120,27 @@ def _default() -> Tokens:
 
 
 class _Encoding:
-    """An encoding that is loaded when more than a few short texts are counted: a command that
-    counts one or two need not wait.
+    """An encoding whose tokens are looked up; it is loaded once there are texts that are left to
+    tiktoken.
 
-    Threads may count at the same time: at worst the file is read twice, or a text more is looked
-    up.
+    Threads may count at the same time: at worst the file is read twice.
     """
 
     def __init__(self, cached: vocabulary.Found) -> None:
-        self._found = cached
         # a race loads nothing twice: tiktoken keeps one encoding per name
         self._load = functools.cache(cached.load)
-        self._few = FEW
-        self._lookup: vocabulary.Lookup | None = None
+        self._lookup = functools.cache(cached.lookup)
 
     def __call__(self, text: str) -> int:
         text = well_formed(text)
-        if self._few > 0 and (few := self._looked_up(text)) is not None:
-            return few
-        self._few, self._lookup = 0, None  # what was read is given back
+        lookup = self._lookup()
+        if lookup is not None and (count := lookup.count(text)) is not None:
+            return count
+        self._lookup = lambda: None  # what was read is given back
         encode = self._load()
         if len(text) <= CHUNK:
             return len(encode(text))
         return sum(len(encode(chunk)) + forced for chunk, forced in _chunks(text))
-
-    def _looked_up(self, text: str) -> int | None:
-        self._few -= 1
-        if len(text) > CHUNK:
-            return None
-        lookup = self._lookup or self._found.lookup()
-        self._lookup = lookup
-        return None if lookup is None else lookup.count(text)
 
 
 def _chunks(text: str) -> Iterator[tuple[str, int]]:

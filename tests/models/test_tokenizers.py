@@ -162,13 +162,11 @@ def test_a_text_whose_tokens_are_looked_up_has_the_count_of_the_whole_vocabulary
     assert LOOKUP is not None
     count = LOOKUP.count(text)
     assert count in (None, len(FOUND.load()(text)))
-    assert count is not None or len(text.encode()) > 150
+    assert count is not None or len(text.encode()) > 250
 
 
 @needs_vocabulary
-def test_a_few_short_texts_are_counted_without_the_whole_vocabulary_and_many_or_long_ones_with_it(
-    fresh: None,
-) -> None:
+def test_words_are_counted_without_the_whole_vocabulary_and_texts_without_words_with_it() -> None:
     assert FOUND is not None
     loaded = []
 
@@ -178,15 +176,30 @@ def test_a_few_short_texts_are_counted_without_the_whole_vocabulary_and_many_or_
             return super().load()
 
     watched = Watched(FOUND.vocabulary, FOUND.directory)
-    few, long = tokenizers._Encoding(watched), tokenizers._Encoding(watched)
-    assert {few("tiktoken is great!") for _ in range(tokenizers.FEW)} == {6}
+    words, letters, others = (tokenizers._Encoding(watched) for _ in range(3))
+    prose = "She said that the ferry to Texel leaves at ten. " * 2_000
+    assert words(prose) == len(FOUND.load()(prose))
     assert not loaded
-    assert few("tiktoken is great!") == 6
+    assert letters("中" * 1_000) == len(FOUND.load()("中" * 1_000))
     assert len(loaded) == 1
-    assert long("中" * 1_000) == len(FOUND.load()("中" * 1_000))
+    assert letters("tiktoken is great!") == 6
+    assert len(loaded) == 1
+    unknown = [
+        "".join(chr(0x4E00 + (n * step) % 9_000) for step in range(1, 40)) for n in range(2_000)
+    ]
+    assert [others(text) for text in unknown] == [len(FOUND.load()(text)) for text in unknown]
     assert len(loaded) == 2
-    assert long("tiktoken is great!") == 6
-    assert len(loaded) == 2
+
+
+@needs_vocabulary
+def test_counts_of_words_are_kept_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert FOUND is not None
+    monkeypatch.setattr(vocabulary, "_KEPT_WORDS", 10)
+    lookup = FOUND.lookup()
+    assert lookup is not None
+    text = " ".join(f"w{number}" for number in range(50))
+    assert lookup.count(text) == lookup.count(text) == len(FOUND.load()(text))
+    assert len(lookup._counts) <= 10
 
 
 @needs_vocabulary
