@@ -18,7 +18,15 @@ import numpy as np
 import numpy.typing as npt
 
 from ..base.last_used import LastUsed
-from ..models.minilm.model import batches, most_threads, readable, run_each, session, tokenizer
+from ..models.minilm.model import (
+    RELEASE,
+    batches,
+    most_threads,
+    readable,
+    run_each,
+    session,
+    tokenizer,
+)
 from ..models.minilm.weights import WORDS
 from ..models.stopping import native_parts
 
@@ -154,7 +162,8 @@ class Reader:
         def run(batch: list[int]) -> None:
             tokens, parts = filled_up([pairs[place] for place in batch])
             with native_parts.part():
-                [logits[batch]] = self._session.run(None, {"tokens": tokens, "parts": parts})
+                of = {"tokens": tokens, "parts": parts}
+                [logits[batch]] = self._session.run(None, of, RELEASE)
 
         run_each(run, list(batches([tokens for tokens, _ in pairs])), threads=self._threads)
         return logits

@@ -26,9 +26,9 @@ def counted(real_embedder: object, monkeypatch: pytest.MonkeyPatch) -> tuple[Rea
     session = made._session
 
     class Counting:
-        def run(self, names: Any, inputs: Any) -> Any:
+        def run(self, names: Any, inputs: Any, options: Any) -> Any:
             read.append(len(inputs["tokens"]))
-            return session.run(names, inputs)
+            return session.run(names, inputs, options)
 
     monkeypatch.setattr(made, "_session", Counting())
     return made, read

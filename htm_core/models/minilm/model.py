@@ -47,6 +47,9 @@ MAX_TOKENS = 256  # the length that the model was trained for; the rest of a tex
 TOKENS_PER_BATCH = 512
 MOST_PADDING = 16  # tokens in a batch: a further run of the model costs about half as many
 THREADS_VARIABLE = "HTM_MODEL_THREADS"
+# of every run: gives back the memory that long texts took, which is most of it
+RELEASE = onnxruntime.RunOptions()
+RELEASE.add_run_config_entry("memory.enable_memory_arena_shrinkage", "cpu:0")
 _NO_WORDS = ("[CLS]", "[SEP]", "[UNK]")
 # more than 256 words of 100 letters; what follows would be tokenised and then cut off
 _MAX_CHARACTERS = 32_768
@@ -106,7 +109,7 @@ class MiniLM:
         for row, tokens in enumerate(ids):
             padded[row, : len(tokens)], mask[row, : len(tokens)] = tokens, 1
         with native_parts.part():
-            return self._session.run(None, {"ids": padded, "mask": mask})[0]
+            return self._session.run(None, {"ids": padded, "mask": mask}, RELEASE)[0]
 
 
 def batches(ids: Sequence[list[int]]) -> Iterator[list[int]]:
@@ -150,15 +153,22 @@ def tokenizer(path: Path) -> Tokenizer:
     """Make BERT's uncased WordPiece tokenizer; it knows no names of special tokens, so that "[SEP]"
     in a text is plain text.
     """
-    vocabulary = json.loads(path.read_text("utf-8"))["model"]["vocab"]
-    made = Tokenizer(WordPiece(vocabulary, unk_token="[UNK]", max_input_chars_per_word=100))
+    words = _words(path)
+    made = Tokenizer(words)
     made.normalizer = BertNormalizer(lowercase=True)
     made.pre_tokenizer = BertPreTokenizer()
     made.post_processor = BertProcessing(
-        ("[SEP]", vocabulary["[SEP]"]), ("[CLS]", vocabulary["[CLS]"])
+        *((name, words.token_to_id(name)) for name in ("[SEP]", "[CLS]"))
     )
     made.enable_truncation(MAX_TOKENS)
     return made
+
+
+@functools.lru_cache(maxsize=1)
+def _words(path: Path) -> WordPiece:
+    """The vocabulary of a file, which all tokenizers share."""
+    vocabulary = json.loads(path.read_text("utf-8"))["model"]["vocab"]
+    return WordPiece(vocabulary, unk_token="[UNK]", max_input_chars_per_word=100)
 
 
 def readable(tokenizer: Tokenizer, text: str) -> float:
@@ -196,11 +206,12 @@ def session(file: Path, directory: Path) -> Any:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     options.log_severity_level = 3  # hide the warnings of its optimiser
+    options.enable_mem_pattern = False  # one for each length of texts, which is never used again
     options.add_session_config_entry(
         "session.model_external_initializers_file_folder_path", str(weights.parent)
     )
     try:
-        return onnxruntime.InferenceSession(
+        made = onnxruntime.InferenceSession(
             graph, options, providers=["CPUExecutionProvider"],
             # one normalisation in place of two operations, which takes six times as long
             disabled_optimizers=["SkipLayerNormFusion"],
@@ -212,6 +223,8 @@ def session(file: Path, directory: Path) -> Any:
             "must be 1.21 or newer, and the file the float32 weights of all-MiniLM-L6-v2 (to "
             "fetch them: htm setup)"
         ) from error
+    made._model_bytes = None  # to open it again on another device: of the reader 8 MB
+    return made
 
 
 def most_threads(wanted: int | None) -> int:
