@@ -11,6 +11,7 @@ import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 from ..base.errors import ModelError
@@ -48,6 +49,10 @@ EXAMPLES: Mapping[Kind, Sequence[str]] = {
     ),
     "did": ("What did I do?", "Where was I?", "What was I up to?", "Who did I meet?", "What have we been doing?"),
 }  # fmt: skip
+# The embedded model's vectors of the examples, by
+# np.save(VECTORS, MiniLM(folder).embed([text for texts in EXAMPLES.values() for text in texts])):
+# making them would take half of the first question's time.
+VECTORS = Path(__file__).with_name("topicless.npy")
 ALIKE = 0.7  # the least cosine with an example
 LONGEST = 160  # characters: who writes more asks for something of their own
 # what happened on one day may have been told on another, so that is searched for, too
@@ -147,8 +152,6 @@ def _kind(text: str) -> Kind | None:
 
 @functools.cache
 def _examples() -> tuple[Sequence[Kind], npt.NDArray[np.float32]]:
-    kinds = [kind for kind, texts in EXAMPLES.items() for _ in texts]
     import numpy as np
 
-    texts = [text for examples in EXAMPLES.values() for text in examples]
-    return kinds, np.asarray(resolve("minilm").documents(texts), np.float32)
+    return [kind for kind, texts in EXAMPLES.items() for _ in texts], np.load(VECTORS)

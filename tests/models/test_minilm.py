@@ -29,6 +29,7 @@ from htm_core.models.minilm.model import (
     run_each,
 )
 from htm_core.models.stopping import Stopped, native_parts, stopped_when
+from htm_core.recall import topicless
 
 REFERENCE = json.loads((Path(__file__).parent / "minilm_reference.json").read_text("utf-8"))
 TEXTS: list[str] = REFERENCE["texts"]
@@ -70,6 +71,13 @@ def int8(weights_dir: Path) -> MiniLM:
 def test_vectors_equal_those_of_sentence_transformers(minilm: MiniLM) -> None:
     """Short, long, cut-off, empty, accented, Chinese, emoji and odd texts, all in one batch."""
     assert cosines(minilm.embed(TEXTS), np.array(REFERENCE["vectors"], np.float32)).min() > 1 - 1e-5
+
+
+def test_the_vectors_of_the_examples_that_are_shipped_are_those_of_the_model(
+    minilm: MiniLM,
+) -> None:
+    texts = [text for texts in topicless.EXAMPLES.values() for text in texts]
+    assert cosines(np.load(topicless.VECTORS), minilm.embed(texts)).min() > 1 - 1e-5
 
 
 def test_int8_vectors_are_near_enough_to_find_the_same(minilm: MiniLM, int8: MiniLM) -> None:
