@@ -8,7 +8,7 @@ import typer
 
 from ..base.errors import NotFound
 from ..base.types import Context
-from ..reading.readers import reads_prompts
+from ..reading.readers import embedded_reader, reads_prompts
 from .exit_codes import NOTHING_FOUND
 from .hits import BUDGET, AnsweredQuestion, show_answer
 from .options import CommonOptions, Timeframe
@@ -32,6 +32,8 @@ def ask(
     model would get.
     """
     common.warm_model()
+    if reader := reads_prompts(None):
+        embedded_reader().warm()
     robot = common.robot or _last_active(common)
     if robot is None:
         raise NotFound(
@@ -41,7 +43,7 @@ def ask(
         )
     with common.memory(robot=robot, budget=budget) as memory:
         result = memory.recall(
-            question, timeframe=timeframe, robot=robot, limit=limit, reader=reads_prompts(None)
+            question, timeframe=timeframe, robot=robot, limit=limit, reader=reader
         )
         context = memory.context(order="recent") if result else Context(text="", items=(), tokens=0)
     answer = AnsweredQuestion(question=question, timeframe=timeframe, recall=result)

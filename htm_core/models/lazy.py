@@ -4,6 +4,7 @@ what it can do.
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
@@ -54,6 +55,17 @@ class LazyModel(Generic[_Model]):
                 "that the model behind it runs "
                 f"and can be reached. {self._meanwhile}"
             ) from error
+
+    def warm(self) -> None:
+        """Begin to load it in a thread, so that it is there when it is first called, which says
+        what fails.
+        """
+        if self._model is None and not self._loading.locked():
+            threading.Thread(target=self._load_early, name="htm-model").start()
+
+    def _load_early(self) -> None:
+        with contextlib.suppress(ModelError):
+            self.call(lambda _: None)
 
     def invalid_answer(self, expected: str, came: object) -> ModelError:
         """Make the error for an answer that cannot be used."""

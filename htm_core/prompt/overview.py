@@ -16,7 +16,7 @@ from ..base.identity import is_anonymous
 from ..base.types import Hit, Recall, Scope
 from ..engine.engine import Engine
 from ..memory.memory import Memory
-from ..reading.readers import reads_prompts
+from ..reading.readers import embedded_reader, reads_prompts
 from ..reading.relevance import CERTAIN
 from ..recall import overview as operations
 from ..recall.topicless import OverviewQuestion, asked_time, overview_question
@@ -79,11 +79,12 @@ def recall_or_overview(
     it is about.
     Raises what `Memory.recall` raises.
     """
+    if reader := reads_prompts(memory._engine.reader):
+        embedded_reader().warm()
     overview = _overview(memory, question, choices=choices, scope=scope, speaker=speaker)
     if overview is not None:
         return overview
     narrowed = choices.filters()
-    reader = reads_prompts(memory._engine.reader)
     recalled = [
         memory.recall(
             query,

@@ -32,6 +32,10 @@ class EmbeddedReader:
         self._model = _unloaded()
         renewed_after_fork(self)
 
+    def warm(self) -> None:
+        """Begin to load the model, as `LazyModel.warm` does."""
+        self._model.warm()
+
     def questions(self, question: str, passages: Sequence[str], *, seconds: float) -> Floats:
         """The logits of a question with each passage, of shape (passages, OUTPUTS).
 
