@@ -1,14 +1,17 @@
-"""Measure how long the first answer of a new process takes: imports, commands, and the first turn of an agent.
+"""Measure what a new process takes: time and CPU until its first answer, memory, and disk of what it installs.
 
     python -m benchmarks.start --runs 9
 
-Each row is a process of its own, started in random turns with the others; it prints the median and the slowest of its runs in
-seconds. A server runs already and holds a short conversation, and the model's weights are there. The first row is Python alone.
+Each row of the first table is a process of its own, started in random turns with the others; it prints the median and the slowest
+of its runs in seconds, the median of its CPU, and its largest memory. A server runs already and holds a short conversation, and the
+model's weights are there; the last row starts a server of its own, from nothing. The second table is the memory of processes that
+go on: in all, and without what others share. The third is the disk that packages take, by extra, here and now. Linux only.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import random
 import statistics
@@ -16,9 +19,15 @@ import subprocess
 import sys
 import tempfile
 import time
+import tomllib
 from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
+from typing import Any
 
+from packaging.requirements import Requirement
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
@@ -52,6 +61,34 @@ memory = HTMMemory.from_defaults("s1", Memory(tenant={TENANT!r}, user="ann"))
 memory.put(ChatMessage({QUESTION!r}, role="user"))
 memory.get({QUESTION!r})
 """
+FIRST = """
+import os, tempfile
+with tempfile.TemporaryDirectory(prefix="htm-bench-", ignore_cleanup_errors=True) as home:
+    os.chmod(home, 0o755)
+    os.environ["HTM_HOME"] = home
+    from htm_core import Memory, shutdown
+    with Memory("ferry") as memory:
+        memory.remember("The ferry to Texel leaves at ten.")
+        assert memory.recall("when does the ferry leave?", reader=True)
+    shutdown()
+"""
+IMPORTED = f"""
+from htm_core import Memory
+memory = Memory(tenant={TENANT!r}, user="ann")
+"""
+SERVED = f"""{IMPORTED}
+for number in range(30):
+    memory.remember(f"The ferry {{number}} to Texel leaves at ten. " * (1 + number % 5), session="s")
+    memory.recall(f"when does the ferry {{number}} leave?", reader=True)
+memory.context(budget=500)
+memory.flush(timeout=60)
+"""
+MEMORY = {
+    "Memory(), before its first verb": IMPORTED,
+    "it, after 30 memories and recalls": SERVED,
+    "an agent of LangChain, without memory": FRAMEWORK,
+    "an agent after its first turn, with memory": AGENT,
+}
 HTM = [sys.executable, "-m", "htm_core.cli"]
 ROWS = {
     "Python alone": [sys.executable, "-c", "pass"],
@@ -64,7 +101,17 @@ ROWS = {
     "an agent's first turn, with memory": [sys.executable, "-c", AGENT],
     "import llama_index.core": [sys.executable, "-c", "import llama_index.core"],
     "HTMMemory, its first put and get": [sys.executable, "-c", CHAT],
+    "the first answer, from nothing": [sys.executable, "-c", FIRST],
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Seconds of one process and of what it waited for, and its largest memory in MB."""
+
+    wall: float
+    cpu: float
+    peak: float
 
 
 def main() -> None:
@@ -80,38 +127,167 @@ def main() -> None:
         with Memory(ROBOT, tenant=TENANT) as memory:
             memory.remember("The ferry to Texel leaves at ten.", session="old")
             memory.flush(timeout=60)
-            Console(width=110).print(table(measured(arguments.runs)))
+            console = Console(width=110)
+            console.print(table(measured(arguments.runs)))
+            console.print(memory_table())
+            console.print(disk_table())
         shutdown()
 
 
-def measured(runs: int) -> dict[str, list[float]]:
-    """The seconds of each run of each row. What is compiled at the first run is not counted."""
+def measured(runs: int) -> dict[str, list[Run]]:
+    """The runs of each row. What is compiled at the first run is not counted."""
     for name in ROWS:
-        seconds_of(name)
+        run(name)
     turns = [name for name in ROWS for _ in range(runs)]
     random.Random(1).shuffle(turns)
-    seconds: dict[str, list[float]] = defaultdict(list)
+    done: dict[str, list[Run]] = defaultdict(list)
     for name in track(turns, console=Console(stderr=True)):
-        seconds[name].append(seconds_of(name))
-    return seconds
+        done[name].append(run(name))
+    return done
 
 
-def seconds_of(name: str) -> float:
+def environment() -> dict[str, str]:
+    """The environment of a process that is measured, which finds compiled modules."""
+    return {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
+
+
+def run(name: str) -> Run:
     """Run a row once."""
-    environment = {
-        key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"
-    }
     began = time.perf_counter()
-    subprocess.run(ROWS[name], env=environment, cwd=ROOT, check=True, capture_output=True)
-    return time.perf_counter() - began
+    process = subprocess.Popen(
+        ROWS[name], env=environment(), cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    )
+    assert process.stderr is not None
+    errors = process.stderr.read()
+    _, status, used = os.wait4(process.pid, 0)
+    if status:
+        raise RuntimeError(f"{name} ended with {status}: {errors.decode()}")
+    return Run(time.perf_counter() - began, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
 
 
-def table(seconds: dict[str, list[float]]) -> Table:
+def table(runs: dict[str, list[Run]]) -> Table:
     """The rows, in their order."""
-    made = Table("", "median, s", "slowest, s", title="A new process")
+    made = Table("", "median, s", "slowest, s", "CPU, s", "peak, MB", title="A new process")
     for name in ROWS:
-        made.add_row(name, f"{statistics.median(seconds[name]):.2f}", f"{max(seconds[name]):.2f}")
+        walls = [each.wall for each in runs[name]]
+        made.add_row(
+            name,
+            f"{statistics.median(walls):.2f}",
+            f"{max(walls):.2f}",
+            f"{statistics.median(each.cpu for each in runs[name]):.2f}",
+            f"{statistics.median(each.peak for each in runs[name]):.0f}",
+        )
     return made
+
+
+def memory_table() -> Table:
+    """The memory of processes that go on."""
+    made = Table("", "RSS, MB", "PSS, MB", title="Memory")
+    for name, program in MEMORY.items():
+        with subprocess.Popen(
+            [sys.executable, "-c", f"{program}\nprint('done', flush=True)\ninput()"],
+            env=environment(),
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        ) as process:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            process.stdout.readline()
+            made.add_row(name, *megabytes(process.pid))
+            process.stdin.write(b"\n")
+    for name, sizes in mcp_memory():
+        made.add_row(name, *sizes)
+    return made
+
+
+def mcp_memory() -> Iterator[tuple[str, tuple[str, str]]]:
+    """The memory of `htm mcp`: before it was asked anything, and after some recalls."""
+    with subprocess.Popen(
+        [*HTM, "mcp", "--tenant", TENANT],
+        env=environment(),
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        numbers = iter(range(1, 100))
+
+        def ask(method: str, **parameters: Any) -> None:
+            """Send a request and wait for its answer."""
+            request = {"jsonrpc": "2.0", "id": next(numbers), "method": method}
+            process.stdin.write(json.dumps(request | {"params": parameters}).encode() + b"\n")
+            process.stdin.flush()
+            process.stdout.readline()
+
+        ask(
+            "initialize",
+            protocolVersion="2025-06-18",
+            capabilities={},
+            clientInfo={"name": "benchmark", "version": "1"},
+        )
+        ask("tools/list")
+        time.sleep(5)  # it opens its database meanwhile
+        yield "htm mcp, at rest", megabytes(process.pid)
+        for number in range(10):
+            query = {"query": f"when does the ferry {number} leave?"}
+            ask("tools/call", name="recall", arguments=query)
+        yield "htm mcp, after ten recalls", megabytes(process.pid)
+        process.stdin.close()
+
+
+def megabytes(pid: int) -> tuple[str, str]:
+    """The resident memory of a process, and its share of it."""
+    lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    kilobytes = {line.split()[0]: int(line.split()[1]) for line in lines[1:]}
+    return f"{kilobytes['Rss:'] / 1024:.0f}", f"{kilobytes['Pss:'] / 1024:.0f}"
+
+
+def disk_table() -> Table:
+    """The packages that htm-memory needs, and those that each extra of `all` adds to them."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    (everything,) = extras["all"]
+    made = Table("", "MB", "most of it", title="Disk, without what the lines above it have")
+    known: set[str] = set()
+    for extra in ("", *sorted(Requirement(everything).extras, key=list(extras).index)):
+        wanted = extras[extra] if extra else project["dependencies"]
+        sizes = {
+            name: size
+            for line in wanted
+            for name, size in packages(Requirement(line), known).items()
+        }
+        largest = sorted(sizes, key=sizes.__getitem__, reverse=True)[:6]
+        made.add_row(
+            f"[{extra}]".replace("[", "\\[") if extra else "htm-memory itself",
+            f"{sum(sizes.values()):.1f}",
+            ", ".join(f"{name} {sizes[name]:.1f}" for name in largest if sizes[name] >= 0.05),
+        )
+    return made
+
+
+def packages(requirement: Requirement, known: set[str]) -> dict[str, float]:
+    """The packages of a requirement that are not known yet, each with its MB; they are known then."""
+    key = str(requirement.name).lower() + ",".join(sorted(requirement.extras))
+    if key in known or (requirement.marker and not requirement.marker.evaluate({"extra": ""})):
+        return {}
+    known.add(key)
+    try:
+        found = distribution(requirement.name)
+    except PackageNotFoundError:
+        return {}
+    sizes: dict[str, float] = {}
+    if requirement.name.lower() not in known or not requirement.extras:
+        files = [file.locate() for file in found.files or () if file.suffix != ".pyc"]
+        sizes[requirement.name] = sum(os.path.getsize(f) for f in files if os.path.exists(f)) / 1e6
+    for line in found.requires or ():
+        needed = Requirement(line)
+        wanted = [{"extra": extra} for extra in ("", *requirement.extras)]
+        if needed.marker is None or any(map(needed.marker.evaluate, wanted)):
+            needed.marker = None
+            sizes |= packages(needed, known)
+    return sizes
 
 
 if __name__ == "__main__":
