@@ -17,10 +17,10 @@ import re
 import tempfile
 import threading
 import time
+from array import array
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import count
 from pathlib import Path
 
 from ..base.errors import ModelError
@@ -36,6 +36,7 @@ _PACKAGES = (
     ("llama_index", "core/_static/tiktoken_cache"),
     ("litellm", "litellm_core_utils/tokenizers"),
 )
+_SLOTS = 1 << 19  # of a hash table of 200,000 tokens
 _NO_TOKEN = 1 << 30  # the rank of bytes that are no token
 _KEPT_WORDS = 20_000  # whose counts are kept
 # Bytes of a word that are joined here, and of all words before tiktoken is loaded for them: joining
@@ -130,12 +131,18 @@ class Lookup:
         import regex
 
         self._words: Callable[[str], list[str]] = regex.compile(pattern).findall
-        # `data.split()` would leave 10 MB of holes where the numbers were
-        self._ranks = dict(zip(re.findall(rb"^\S+", data, re.MULTILINE), count(), strict=False))
+        # A hash table, of 4 MB where a dict has 30: at the hash of a token, or in the first free
+        # slot after it, its rank + 1. No two of its hashes of 64 bits are equal.
+        self._hashes = array("q", map(hash, re.findall(rb"^\S+", data, re.MULTILINE)))
+        self._slots = slots = array("i", bytes(4 * _SLOTS))
+        for number, token_hash in enumerate(self._hashes, 1):
+            slot = token_hash % _SLOTS
+            while slots[slot]:
+                slot = (slot + 1) % _SLOTS
+            slots[slot] = number
         self._counts: dict[str, int] = {}
-        self._seen = self._joined = (
-            0  # characters of all texts, and bytes of words that are no tokens
-        )
+        # characters of all texts, and bytes of words that are no tokens
+        self._seen, self._joined = 0, 0
 
     def count(self, text: str) -> int | None:
         """Count the tokens of a text that can be encoded; None where it is left to tiktoken."""
@@ -173,7 +180,13 @@ class Lookup:
         return len(parts)
 
     def _rank(self, part: bytes) -> int:
-        return self._ranks.get(binascii.b2a_base64(part, newline=False), _NO_TOKEN)
+        wanted = hash(binascii.b2a_base64(part, newline=False))
+        slot = wanted % _SLOTS
+        while number := self._slots[slot]:
+            if self._hashes[number - 1] == wanted:
+                return number - 1
+            slot = (slot + 1) % _SLOTS
+        return _NO_TOKEN
 
 
 def find() -> Found | None:
