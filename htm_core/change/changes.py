@@ -61,7 +61,7 @@ class Changes:
             id = None
             if node is not None:
                 name = node.id if isinstance(node, Node) else node
-                id = find(self._engine, connection, name)
+                id = find(self._engine, connection.fetch, name)
                 if id is None:
                     raise NotFound(f"expected a node id or a key of this owner, got {name!r:.80}")
             return supersession.list_edges(

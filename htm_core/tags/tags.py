@@ -109,7 +109,7 @@ class Tags:
             )
 
     def _held(self, connection: Connection, id_or_key: str) -> UUID:
-        node = find(self._engine, connection, id_or_key)
+        node = find(self._engine, connection.fetch, id_or_key)
         if node is None or not store.lock_node(connection, node, owner=self._engine.owner):
             raise NotFound(
                 f"expected a node id or a key of this owner, got {id_or_key!r}; what the tenant "
