@@ -17,7 +17,6 @@ import re
 import tempfile
 import threading
 import time
-from array import array
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -36,7 +35,6 @@ _PACKAGES = (
     ("llama_index", "core/_static/tiktoken_cache"),
     ("litellm", "litellm_core_utils/tokenizers"),
 )
-_SLOTS = 1 << 19  # of a hash table of 200,000 tokens
 _NO_TOKEN = 1 << 30  # the rank of bytes that are no token
 _KEPT_WORDS = 20_000  # whose counts are kept
 # Bytes of a word that are joined here, and of all words before tiktoken is loaded for them: joining
@@ -128,18 +126,14 @@ class Lookup:
     """
 
     def __init__(self, pattern: str, data: bytes) -> None:
+        import numpy as np
         import regex
 
         self._words: Callable[[str], list[str]] = regex.compile(pattern).findall
-        # A hash table, of 4 MB where a dict has 30: at the hash of a token, or in the first free
-        # slot after it, its rank + 1. No two of its hashes of 64 bits are equal.
-        self._hashes = array("q", map(hash, re.findall(rb"^\S+", data, re.MULTILINE)))
-        self._slots = slots = array("i", bytes(4 * _SLOTS))
-        for number, token_hash in enumerate(self._hashes, 1):
-            slot = token_hash % _SLOTS
-            while slots[slot]:
-                slot = (slot + 1) % _SLOTS
-            slots[slot] = number
+        # Hashes of 64 bits of the tokens, sorted, with their ranks: 3 MB, where a dict has 30.
+        hashes = np.fromiter(map(hash, re.findall(rb"^\S+", data, re.MULTILINE)), np.int64)
+        ranks = np.argsort(hashes)
+        self._hashes, self._ranks = hashes[ranks], ranks.astype(np.int32)
         self._counts: dict[str, int] = {}
         # characters of all texts, and bytes of words that are no tokens
         self._seen, self._joined = 0, 0
@@ -181,12 +175,10 @@ class Lookup:
 
     def _rank(self, part: bytes) -> int:
         wanted = hash(binascii.b2a_base64(part, newline=False))
-        slot = wanted % _SLOTS
-        while number := self._slots[slot]:
-            if self._hashes[number - 1] == wanted:
-                return number - 1
-            slot = (slot + 1) % _SLOTS
-        return _NO_TOKEN
+        place = int(self._hashes.searchsorted(wanted))
+        if place == len(self._hashes) or self._hashes[place] != wanted:
+            return _NO_TOKEN
+        return int(self._ranks[place])
 
 
 def find() -> Found | None:
