@@ -129,7 +129,7 @@ class _Encoding:
     def __init__(self, cached: vocabulary.Found) -> None:
         # a race loads nothing twice: tiktoken keeps one encoding per name
         self._load = functools.cache(cached.load)
-        self._lookup = functools.cache(cached.lookup)
+        self._lookup: Callable[[], vocabulary.Lookup | None] = functools.cache(cached.lookup)
 
     def __call__(self, text: str) -> int:
         text = well_formed(text)
