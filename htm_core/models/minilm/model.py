@@ -4,6 +4,7 @@ file.
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import hashlib
 import json
@@ -211,11 +212,12 @@ def session(file: Path, directory: Path) -> Any:
         "session.model_external_initializers_file_folder_path", str(weights.parent)
     )
     try:
-        made = onnxruntime.InferenceSession(
-            graph, options, providers=["CPUExecutionProvider"],
-            # one normalisation in place of two operations, which takes six times as long
-            disabled_optimizers=["SkipLayerNormFusion"],
-        )  # fmt: skip
+        with native_parts.part():
+            made = onnxruntime.InferenceSession(
+                graph, options, providers=["CPUExecutionProvider"],
+                # one normalisation in place of two operations, which takes six times as long
+                disabled_optimizers=["SkipLayerNormFusion"],
+            )  # fmt: skip
     except Exception as error:
         raise ModelError(
             f"onnxruntime {onnxruntime.__version__} could not open the model in {directory}: "
@@ -224,6 +226,9 @@ def session(file: Path, directory: Path) -> Any:
             "fetch them: htm setup)"
         ) from error
     made._model_bytes = None  # to open it again on another device: of the reader 8 MB
+    del graph
+    if trim := getattr(ctypes.CDLL(None), "malloc_trim", None):  # of glibc
+        trim(0)  # what opening took and is free again
     return made
 
 
