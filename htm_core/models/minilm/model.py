@@ -4,7 +4,6 @@ file.
 
 from __future__ import annotations
 
-import ctypes
 import functools
 import hashlib
 import json
@@ -158,9 +157,9 @@ def tokenizer(path: Path) -> Tokenizer:
     made = Tokenizer(words)
     made.normalizer = BertNormalizer(lowercase=True)
     made.pre_tokenizer = BertPreTokenizer()
-    made.post_processor = BertProcessing(
-        *((name, words.token_to_id(name)) for name in ("[SEP]", "[CLS]"))
-    )
+    sep, cls = words.token_to_id("[SEP]"), words.token_to_id("[CLS]")
+    assert sep is not None and cls is not None  # it is BERT's
+    made.post_processor = BertProcessing(("[SEP]", sep), ("[CLS]", cls))
     made.enable_truncation(MAX_TOKENS)
     return made
 
@@ -226,9 +225,6 @@ def session(file: Path, directory: Path) -> Any:
             "fetch them: htm setup)"
         ) from error
     made._model_bytes = None  # to open it again on another device: of the reader 8 MB
-    del graph
-    if trim := getattr(ctypes.CDLL(None), "malloc_trim", None):  # of glibc
-        trim(0)  # what opening took and is free again
     return made
 
 
