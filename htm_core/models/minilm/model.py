@@ -158,7 +158,8 @@ def tokenizer(path: Path) -> Tokenizer:
     made.normalizer = BertNormalizer(lowercase=True)
     made.pre_tokenizer = BertPreTokenizer()
     sep, cls = words.token_to_id("[SEP]"), words.token_to_id("[CLS]")
-    assert sep is not None and cls is not None  # it is BERT's
+    assert sep is not None  # it is BERT's
+    assert cls is not None
     made.post_processor = BertProcessing(("[SEP]", sep), ("[CLS]", cls))
     made.enable_truncation(MAX_TOKENS)
     return made
