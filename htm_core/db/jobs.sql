@@ -29,7 +29,7 @@ judged as (
     and claimed_until is null and parked_at is null)
 insert into jobs (tenant, kind, node_id, owner)
 select this_tenant(), 'supersede', g.id, g.owner from given g where g.is_compared order by g.id
-on conflict (tenant, kind, model, coalesce(node_id, '00000000-0000-0000-0000-000000000000'))
+on conflict (tenant, node_id, kind, model)
 do update set claimed_until = null, run_at = now(), parked_at = null, attempts = 0, error = null, id = gen_random_uuid()
 where jobs.claimed_until is not null or jobs.parked_at is not null
 
