@@ -167,16 +167,16 @@ begin
              row_number() over () / at_once as part
       from (select distinct x.lexeme from variants x where x.lexeme is not null) v),
     parts as materialized (
-      select c.part, htm.any_lexeme(array_agg(c.lexeme)) as some_of from counted c where c.documents is null group by c.part),
-    rarer as materialized (
-      select p.*, s.part from parts s cross join lateral htm.passages_with(s.some_of, question, most) p),
+      select array_agg(c.lexeme) as lexemes, htm.any_lexeme(array_agg(c.lexeme)) as some_of
+      from counted c where c.documents is null group by c.part),
     known as materialized (
       select c.lexeme, c.documents from counted c
       where c.documents is not null and htm.occurs(htm.quote_lexeme(c.lexeme)::tsquery, question, f, among)
       union all
-      select c.lexeme, count(*) from rarer r cross join lateral unnest(tsvector_to_array(r.lexemes)) u(lexeme)
-      join counted c on c.lexeme = u.lexeme and c.part = r.part and c.documents is null
-      where (among is null or r.node_id = any(among)) and htm.may_be_hit(r.node_id, r.owner, r.live, f) group by 1)
+      select u.lexeme, count(*) from parts s cross join lateral htm.passages_with(s.some_of, question, most) p
+      cross join lateral unnest(tsvector_to_array(p.lexemes)) u(lexeme)
+      where u.lexeme = any(s.lexemes) and (among is null or p.node_id = any(among)) and htm.may_be_hit(p.node_id, p.owner, p.live, f)
+      group by 1)
     -- A stemmer makes a known lexeme of many a word that is none ("solveing"): so of each it is said how many letters follow the lexeme.
     select coalesce(jsonb_object_agg(x.variant, jsonb_build_array(x.documents, x.rest) order by x.rest), '{}') into others from (
       select v.variant, k.documents, length(v.variant) - length(v.stem) as rest
