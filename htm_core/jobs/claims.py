@@ -110,13 +110,14 @@ class JobClaims:
         """
         duties = self.duties(pace)
         at_once: Sequence[Duty] = []
-        if cell is self._database and all(duty.serves_all for duty in duties):
+        own = sum(not duty.serves_all for duty in duties)
+        if cell is self._database and own <= OWN_AT_ONCE:  # no more, so that none needs its turn
             at_once = [d for d in duties if self._rate_limits.admits_at_once(d.status)]
         batch = self._claim_at_once(pace, at_once) if at_once else []
-        done = {duty.lane for duty, _ in batch} | {
-            d.lane for d in at_once if self._rate_limits.admits_at_once(d.status)
+        done = {duty for duty, _ in batch} | {
+            d for d in at_once if self._rate_limits.admits_at_once(d.status)
         }
-        others = [duty for duty in duties if duty.lane not in done]
+        others = [duty for duty in duties if duty not in done]
         if others:
             self._read_due.pop(pace, None)
             batch += self._claim_one_by_one(cell, pace, others)
@@ -160,8 +161,8 @@ class JobClaims:
         return [(duties[place], of) for place, of in sorted(claimed.items())]
 
     def _claim_one_by_one(self, cell: Database, pace: Pace, duties: Sequence[Duty]) -> Batch:
-        """Claim jobs of duties whose models may have to wait, or that are of single tenants, or in
-        another cell than the models' status.
+        """Claim jobs of duties whose models may have to wait, or of which many are for single
+        tenants, or in another cell than the models' status.
         """
         slow, lease = pace is Pace.SLOW, self._lease(pace)
         batch: Batch = []

@@ -19,6 +19,7 @@ from htm_core.db.database import Connection, Database
 from htm_core.db.jobs import Lane
 from htm_core.engine.fresh_nodes import FreshNodes
 from htm_core.jobs.attempts import MOST_TRIES
+from htm_core.jobs.claims import OWN_AT_ONCE
 from htm_core.jobs.reembed import reembed
 from htm_core.jobs.worker import Worker
 from htm_core.models.embedders import resolve
@@ -146,12 +147,16 @@ def test_a_worker_claims_only_of_lanes_that_have_due_jobs(
     model: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Clients of all tenants have one claim of all lanes; where some are one tenant's, one question says which lanes have some."""
+    """There is one claim of all lanes; where many clients are for single tenants, one question says which of them have some."""
     embedder = HashEmbedder(name=model)
     memory = make(embedder=embedder, settings=IDLE)
     for_one, for_all = worker_for(idle_database), worker_for(idle_database, embedder)
     for_one.add_embedder(resolve(embedder), tenant=tenant)
     for_one.add_embedder(resolve(HashEmbedder(name=f"{model}-of-nobody")))
+    for_many = worker_for(idle_database)
+    for_many.add_embedder(resolve(embedder), tenant=tenant)
+    for number in range(OWN_AT_ONCE):
+        for_many.add_embedder(resolve(HashEmbedder(name=model)), tenant=f"{tenant}-{number}")
     really_claim, claim_all, claimed, claims = jobs.claim, jobs.queue_claims, [], []
 
     def claim(connection: Connection, lane: Lane, **options: Any) -> list[jobs.ClaimedJob]:
@@ -174,7 +179,7 @@ def test_a_worker_claims_only_of_lanes_that_have_due_jobs(
 
     monkeypatch.setattr(jobs, "claim", claim)
     monkeypatch.setattr(jobs, "queue_claims", queue_claims)
-    for worker in (for_one, for_all):
+    for worker in (for_one, for_many, for_all):
         memory.remember(f"The {id(worker)} is green.")
         claimed.clear()
         claims.clear()
@@ -182,7 +187,9 @@ def test_a_worker_claims_only_of_lanes_that_have_due_jobs(
         assert (("embed", resolve(embedder).name), 1) in claimed
         assert ("supersede", "") in [lane for lane, _ in claimed]
         assert [lane for lane, count in claimed if not count] == []
-        assert len(claims) == (0 if worker is for_one else 3), "embed, then supersede, then nothing"
+        assert len(claims) == (0 if worker is for_many else 3), (
+            "embed, then supersede, then nothing"
+        )
 
 
 def test_flush_is_told_by_the_worker_of_its_process_and_asks_the_server_rarely(
@@ -371,7 +378,7 @@ def test_the_thread_outlives_any_error(
 ) -> None:
     monkeypatch.setattr("htm_core.jobs.worker.IDLE_SECONDS", 0.05)
     failed = threading.Event()
-    claim = jobs.claim
+    claim = jobs.queue_claims
 
     def once(*arguments: Any, **options: Any) -> Any:
         if not failed.is_set():
@@ -379,7 +386,7 @@ def test_the_thread_outlives_any_error(
             raise RuntimeError("out of the blue")
         return claim(*arguments, **options)
 
-    monkeypatch.setattr(jobs, "claim", once)
+    monkeypatch.setattr(jobs, "queue_claims", once)
     with make(embedder=HashEmbedder(name=model)) as memory:
         memory.remember("still embedded")
         assert failed.wait(10)
