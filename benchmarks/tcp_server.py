@@ -26,24 +26,30 @@ KEEPER = '"$@" </dev/null & server=$!; cat >/dev/null; kill -INT $server; wait $
 
 @contextmanager
 def temporary_server(
-    programs: Path | None = None, settings: Mapping[str, str] | None = None
+    programs: Path | None = None,
+    settings: Mapping[str, str] | None = None,
+    *,
+    home: Path | None = None,
 ) -> Iterator[str]:
     """Start an empty server, give the DSN of its superuser, and remove the server at the end.
 
-    `programs` is the `bin` folder of a PostgreSQL that has pgvector; the embedded one's unless given.
+    `programs` is the `bin` folder of a PostgreSQL that has pgvector; the embedded one's unless given. With a `home` the server
+    lives there, stays, and is started again the next time.
     """
-    folder = Path(tempfile.mkdtemp(prefix="htm-bench-server-"))
+    folder = home or Path(tempfile.mkdtemp(prefix="htm-bench-server-"))
+    folder.mkdir(parents=True, exist_ok=True)
     account = account_for_root(folder) if os.geteuid() == 0 else myself()
     bin_folder = programs or binaries(account)
     with socket.socket() as held:
         held.bind((HOST, 0))
         port = int(held.getsockname()[1])
-    password = secrets.token_hex(16)
     try:
-        (folder / "password").write_text(password)
-        for path in (folder, folder / "password"):
-            os.chown(path, account.uid, account.gid)
-        _initdb(bin_folder, folder, account)
+        if not (folder / "data" / "PG_VERSION").exists():
+            (folder / "password").write_text(secrets.token_hex(16))
+            for path in (folder, folder / "password"):
+                os.chown(path, account.uid, account.gid)
+            _initdb(bin_folder, folder, account)
+        password = (folder / "password").read_text()
         chosen = {
             "listen_addresses": HOST,
             "port": str(port),
@@ -66,7 +72,8 @@ def temporary_server(
             process.stdin.close()
             process.wait(SECONDS)
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        if home is None:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _initdb(programs: Path, folder: Path, account: Account) -> None:
