@@ -7,8 +7,9 @@
 
 The same texts are processed in three ways: by the model alone, with one call for each batch; by `remember_many` and `flush`,
 where the worker embeds; and by `remember_many` of a memory that embeds at once (`embed="now"`). The three take turns batch
-by batch, so that other work on the machine affects all of them alike. The result is in vectors a second, and in milliseconds of
-CPU time a vector: of this process, which is mostly the model, and of the server. Each text has one to `--sentences` sentences
+by batch, so that other work on the machine affects all of them alike. The result is in vectors and tokens a second, in tokens for
+each second of CPU time of this process and the server together, and in milliseconds of CPU time a vector: of this process, which
+is mostly the model, and of the server. The shares are of the speed of the model alone. Each text has one to `--sentences` sentences
 of the sample conversation, of `--characters` at most, and no two texts are equal. A text of more than 900 characters has several
 passages, each with a vector, as long chat messages have; the model alone gets the same passages.
 """
@@ -91,6 +92,11 @@ class Spent:
     own: float
     server: float
 
+    @property
+    def cpu(self) -> float:
+        """CPU seconds of both."""
+        return self.own + self.server
+
     @classmethod
     def now(cls, server: psutil.Process) -> Spent:
         """Read all three."""
@@ -165,16 +171,19 @@ def table(batches: Sequence[Sequence[str]], spent: dict[str, list[Spent]]) -> Ta
         "way",
         "vectors / s",
         "tokens / s",
-        "share of the model's",
+        "share",
         "median of batches",
+        "tokens / CPU s",
+        "share",
         "CPU ms, here",
         "CPU ms, server",
     )
     for column in columns:
         drawn.add_column(column, justify="left" if column == "way" else "right")
     model = sum(each.seconds for each in spent[MODEL])
+    model_cpu = sum(each.cpu for each in spent[MODEL])
     for name, taken in spent.items():
-        seconds = sum(batch.seconds for batch in taken)
+        seconds, cpu = sum(batch.seconds for batch in taken), sum(batch.cpu for batch in taken)
         shares = [
             alone.seconds / own.seconds for alone, own in zip(spent[MODEL], taken, strict=True)
         ]
@@ -184,6 +193,8 @@ def table(batches: Sequence[Sequence[str]], spent: dict[str, list[Spent]]) -> Ta
             f"{tokens / seconds:,.0f}",
             f"{model / seconds:.0%}",
             f"{statistics.median(shares):.0%}",
+            f"{tokens / cpu:,.0f}",
+            f"{model_cpu / cpu:.0%}",
             f"{1e3 * sum(batch.own for batch in taken) / count:.2f}",
             f"{1e3 * sum(batch.server for batch in taken) / count:.2f}",
         )

@@ -278,7 +278,7 @@ class LlamaIndexSystem:
     """
 
     table = "data_memories"
-    words = "any word, ts_rank; hybrid puts them behind those of the vectors"
+    words = "any word, ts_rank; hybrid: behind those of the vectors"
 
     def __init__(self, dsn: str, embedder: ReadyEmbedder, options: Mapping[str, str]) -> None:
         from llama_index.core import MockEmbedding, VectorStoreIndex
@@ -341,7 +341,7 @@ class LlamaIndexSystem:
             f"hybrid, {LIMIT // 2} + {LIMIT // 2}": way("hybrid", LIMIT // 2), "words alone": way("sparse"),
             f"hybrid, rank fusion of {DEEP}": fused("reciprocal_rerank"),
             f"hybrid, relative score of {DEEP}": fused("relative_score"),
-            f"hybrid, relative score 0.2 : 0.8 of {DEEP}": fused("relative_score", [0.2, 0.8]),
+            f"hybrid, relative score 0.35 : 0.65 of {DEEP}": fused("relative_score", [0.35, 0.65]),
         }  # fmt: skip
 
     def fill(self, rows: Sequence[Row]) -> None:
