@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import load_file
 
-from htm_core.models.minilm.model import WIDTH, _batches, tokenizer
+from htm_core.models.minilm.model import WIDTH, batches, tokenizer
 
 Array = NDArray[np.float32]
 HEADS, LAYERS = 12, 6
@@ -40,7 +40,7 @@ class NumpyMiniLM:
     def embed(self, texts: Sequence[str]) -> Array:
         ids = [self.tokenizer.encode(text).ids for text in texts]
         vectors = np.empty((len(ids), WIDTH), np.float32)
-        for batch in _batches(ids):
+        for batch in batches(ids):
             vectors[batch] = self.run([ids[place] for place in batch])
         return vectors
 
