@@ -32,8 +32,8 @@ from typing import get_args
 
 import psycopg
 
-from benchmarks.peers import SERVER, corpus
-from benchmarks.peers_systems import HTM, ReadyEmbedder, new_database, opened, settle
+from benchmarks.peers import SERVER, Data
+from benchmarks.peers_systems import DENSE, HYBRID, HTMSystem, database, filled
 from benchmarks.tcp_server import temporary_server
 from htm_core import Memory, Mode, shutdown
 
@@ -99,7 +99,7 @@ def turn(args: argparse.Namespace) -> tuple[Box, Stacks]:
 
     asked, stacks = turns.questions(), Stacks()
     with temporary_server(settings=SERVER) as server:
-        dsn = new_database(server, "flame")
+        dsn = database(server, "flame")
         turns.filled(dsn, args.rows)
         memory = Memory("ferry", url=dsn, tenant=turns.TENANT)
         agent = create_agent(turns.instant(), middleware=[HTMMemoryMiddleware(memory)])
@@ -120,28 +120,25 @@ def turn(args: argparse.Namespace) -> tuple[Box, Stacks]:
 
 def recall(args: argparse.Namespace) -> tuple[Box, Stacks]:
     """Recall from the rows of `benchmarks.peers`."""
-    rows, questions = corpus(args.rows, args.calls + WARM_UP)
-    embedder = ReadyEmbedder(
-        {row.content: row.vector for row in rows} | {each.text: each.vector for each in questions}
-    )
+    data = Data(args.rows, "one")
+    questions = list(data.questions(0, warm=args.calls + WARM_UP))
     with temporary_server(settings=SERVER) as server:
-        dsn = new_database(server, "flame")
-        system = opened(HTM, dsn, embedder)
-        system.fill(rows)
-        settle(dsn)
-        search = system.dense if args.mode == "vector" else system.hybrid
+        dsn = database(server, "flame")
+        system = HTMSystem(dsn, data.embedder, {})
+        filled(dsn, system, data.rows)
+        search = system.ways[DENSE if args.mode == "vector" else HYBRID]
         for question in questions[:WARM_UP]:
-            search(question.text)
-        asked = [each.text for each in questions[WARM_UP:]]
+            search(question.text, question.owner, None)
+        asked = questions[WARM_UP:]
         stacks = Stacks()
         began = time.perf_counter()
         with sampled(stacks):
-            for text in asked:
-                search(text)
+            for question in asked:
+                search(question.text, question.owner, None)
         milliseconds = (time.perf_counter() - began) * 1e3 / len(asked)
         with counted(dsn) as functions:
-            for text in asked:
-                search(text)
+            for question in asked:
+                search(question.text, question.owner, None)
         system.close()
         shutdown()
     return grown(stacks, milliseconds, functions), stacks

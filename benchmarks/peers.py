@@ -129,7 +129,7 @@ def main() -> None:
         cases = list(locomo(args.locomo)) if args.locomo else []
         model = CachedEmbedder(cache) if cases else None
         for size in args.rows:
-            data = Data(size, args, cases, model)
+            data = Data(size, args.owners, cases, model, same_texts=args.same_texts)
             with filled_systems(dsn, data, args) as (systems, rates[size]):
                 questions = list(data.questions(args.calls, warm=args.warm))
                 speed[size] = ask(systems, questions, data.embedder, KINDS, warm=args.warm)
@@ -193,20 +193,26 @@ class Data:
     """
 
     def __init__(
-        self, size: int, args: argparse.Namespace, cases: Sequence[Case], model: Embeds | None
+        self,
+        size: int,
+        owners: str,
+        cases: Sequence[Case] = (),
+        model: Embeds | None = None,
+        *,
+        same_texts: bool = False,
     ) -> None:
-        self.name = f"peers_{size}_{args.owners}"
+        self.name = f"peers_{size}_{owners}"
         self.clocks = {case.name: case.now for case in cases}
         self._corpus, self._draw = Corpus(size), random.Random(size)
         self._matrix = np.empty((size, DIMENSION), np.float32)
-        self._filler = list(self._made(tenants(size, args.owners)))
+        self._filler = list(self._made(tenants(size, owners)))
         self._owners = np.asarray([row.owner for row in self._filler])
         self._topics = np.asarray([row.topic for row in self._filler])
         self.rows = self.named = self._filler
         if model is not None:
-            self.name += "_same" if args.same_texts else "_locomo"
+            self.name += "_same" if same_texts else "_locomo"
             self.rows = [*messages(cases, model, named=False), *self._filler]
-            self.named = [*messages(cases, model, named=not args.same_texts), *self._filler]
+            self.named = [*messages(cases, model, named=not same_texts), *self._filler]
         self._known = {row.content: row.vector for row in chain(self.named, self.rows)}
         self.embedder = ReadyEmbedder(self._known, model)
 

@@ -40,8 +40,7 @@ def test_each_system_is_filled_asked_and_compared_on_one_server(
     monkeypatch.setattr(peers, "TOPICS", 2)
     monkeypatch.setattr(peers, "temporary_server", lambda *_, **__: nullcontext(dsn))
     with temporary_server() as dsn:
-        args = peers.arguments()
-        interrupted = peers.Data(300, args, [], None)
+        interrupted = peers.Data(300, "zipf")
         for name in (HTM, *PEERS):
             url = peers_systems.database(dsn, f"{interrupted.name}_{[HTM, *PEERS].index(name)}")
             label, system = next(peers_systems.opened(name, url, interrupted.embedder, {}))
@@ -66,9 +65,8 @@ def test_each_system_is_filled_asked_and_compared_on_one_server(
         assert (HYBRID in kinds) == (not label.startswith("LangGraph"))
 
 
-def test_the_nearest_are_those_of_the_filter_and_no_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "argv", ["peers"])
-    data = peers.Data(500, peers.arguments(), [], None)
+def test_the_nearest_are_those_of_the_filter_and_no_others() -> None:
+    data = peers.Data(500, "one")
     allowed = np.arange(500) % 50 == 0
     nearest = data.nearest(data.rows[0].vector, allowed)
     assert len(nearest) == 10
