@@ -88,11 +88,11 @@ def profile_text(
     by_section = [[each for each in noted if each.line.section == name] for name in SECTIONS]
     chosen: list[_Noted] = []
     misses = 0
-    for each in _in_turns(by_section):
+    for noted_line in _in_turns(by_section):
         if budget <= 0 or misses == MOST_MISSES:
             break
-        if count(_text([*chosen, each])) <= budget:
-            chosen.append(each)
+        if count(_text([*chosen, noted_line])) <= budget:
+            chosen.append(noted_line)
         else:
             misses += 1
     shown = [each for each in noted if each in chosen]

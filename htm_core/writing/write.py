@@ -89,8 +89,8 @@ def begin_write(
     )
     of_tools = [entry for entry in latest if entry.role == "tool"]
     late = quotes.queue_late(connection, of_tools) if of_tools else None
-    given = any(vector is not None for entry in latest for vector in entry.vectors)
-    active = tenants.queue_active_model(connection) if given else None
+    has_vectors = any(vector is not None for entry in latest for vector in entry.vectors)
+    active = tenants.queue_active_model(connection) if has_vectors else None
     changes_more = (
         late or named or any(each.tags or each.importance is not None for each in entries)
     )

@@ -230,7 +230,7 @@ def session(file: Path, directory: Path) -> Any:
 
 
 def most_threads(wanted: int | None) -> int:
-    """How many threads may work on one call: so many as wanted, else as the environment says."""
+    """The most threads that work on one call: as wanted, else as the environment says."""
     value = (
         wanted
         if wanted is not None
