@@ -37,8 +37,8 @@ _log = logging.getLogger("htm.worker")
 
 # nodes that were just written and are embedded at once: few, so that the next ones come soon
 FRESH_BATCH = 16
-# Seconds after a write of fresh nodes until other jobs are looked for: by then these have vectors,
-# what a turn writes is looked at together, and nothing competes with its reply.
+# Seconds after a write until all but the fresh nodes are looked for: what comes together is looked
+# at together, and nothing competes with the recall that most often follows what a user says.
 SETTLE = 0.25
 
 
@@ -170,8 +170,6 @@ class Worker:
         if not self._database.may_work:
             self._say_that_jobs_wait()
             return
-        if not self._fresh_nodes:
-            self._hurried.set()
         for pace in self._needed():
             self._wanted[pace].set()
         self._ensure_running()
