@@ -3,9 +3,10 @@
     python -m benchmarks.start --runs 9
 
 Each row of the first table is a process of its own, started in random turns with the others; it prints the median and the slowest
-of its runs in seconds, the median of its CPU, and its largest memory. A server runs already and holds a short conversation, and the
-model's weights are there; the last row starts a server of its own, from nothing. The second table is the memory of processes that
-go on: in all, and without what others share. The third is the disk that packages take, by extra, here and now. Linux only.
+of its runs in seconds, and the median of its CPU, which a busy machine changes less. A server runs already and holds a short
+conversation, and the model's weights are there; the last row starts a server of its own, from nothing. The second table is the
+memory of processes that go on: in all, and their share of what others have, too. The third is the disk that packages take, by
+extra, here and now. Linux only.
 """
 
 from __future__ import annotations
@@ -107,11 +108,10 @@ ROWS = {
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Seconds of one process and of what it waited for, and its largest memory in MB."""
+    """Seconds of one process, and of its CPU with that of the processes that it waited for."""
 
     wall: float
     cpu: float
-    peak: float
 
 
 def main() -> None:
@@ -162,12 +162,12 @@ def run(name: str) -> Run:
     _, status, used = os.wait4(process.pid, 0)
     if status:
         raise RuntimeError(f"{name} ended with {status}: {errors.decode()}")
-    return Run(time.perf_counter() - began, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
+    return Run(time.perf_counter() - began, used.ru_utime + used.ru_stime)
 
 
 def table(runs: dict[str, list[Run]]) -> Table:
     """The rows, in their order."""
-    made = Table("", "median, s", "slowest, s", "CPU, s", "peak, MB", title="A new process")
+    made = Table("", "median, s", "slowest, s", "CPU, s", title="A new process")
     for name in ROWS:
         walls = [each.wall for each in runs[name]]
         made.add_row(
@@ -175,7 +175,6 @@ def table(runs: dict[str, list[Run]]) -> Table:
             f"{statistics.median(walls):.2f}",
             f"{max(walls):.2f}",
             f"{statistics.median(each.cpu for each in runs[name]):.2f}",
-            f"{statistics.median(each.peak for each in runs[name]):.0f}",
         )
     return made
 
