@@ -120,8 +120,8 @@ def _default() -> Tokens:
 
 
 class _Encoding:
-    """An encoding whose tokens are looked up; it is loaded once there are texts that are left to
-    tiktoken.
+    """An encoding whose tokens are looked up; it is loaded once there is a long text, or one that
+    is left to tiktoken.
 
     Threads may count at the same time: at worst the file is read twice.
     """
@@ -133,7 +133,8 @@ class _Encoding:
 
     def __call__(self, text: str) -> int:
         text = well_formed(text)
-        lookup = self._lookup()
+        # tiktoken, once it is there, takes a third of the time
+        lookup = self._lookup() if len(text) <= CHUNK else None
         if lookup is not None and (count := lookup.count(text)) is not None:
             return count
         self._lookup = lambda: None  # what was read is given back

@@ -166,7 +166,7 @@ def test_a_text_whose_tokens_are_looked_up_has_the_count_of_the_whole_vocabulary
 
 
 @needs_vocabulary
-def test_words_are_counted_without_the_whole_vocabulary_and_texts_without_words_with_it() -> None:
+def test_words_are_counted_without_the_whole_vocabulary_and_long_texts_or_no_words_with_it() -> None:
     assert FOUND is not None
     loaded = []
 
@@ -177,7 +177,7 @@ def test_words_are_counted_without_the_whole_vocabulary_and_texts_without_words_
 
     watched = Watched(FOUND.vocabulary, FOUND.directory)
     words, letters, others = (tokenizers._Encoding(watched) for _ in range(3))
-    prose = "She said that the ferry to Texel leaves at ten. " * 2_000
+    prose = "She said that the ferry to Texel leaves at ten. " * 300
     assert words(prose) == len(FOUND.load()(prose))
     assert not loaded
     assert letters("中" * 1_000) == len(FOUND.load()("中" * 1_000))
@@ -189,6 +189,8 @@ def test_words_are_counted_without_the_whole_vocabulary_and_texts_without_words_
     ]
     assert [others(text) for text in unknown] == [len(FOUND.load()(text)) for text in unknown]
     assert len(loaded) == 2
+    words(2 * prose)
+    assert len(loaded) == 3
 
 
 @needs_vocabulary
