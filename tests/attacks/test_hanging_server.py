@@ -241,6 +241,7 @@ VERBS: dict[str, Verb] = {
     "WorkingMemory.clear": lambda w: w.memory.working.clear(),
     "Log.append": lambda w: w.log.append([{"role": "user", "content": "again"}]),
     "Log.tail": lambda w: w.log.tail(3),
+    "Log.append_and_read": lambda w: w.log.append_and_read([{"role": "user", "content": "again"}], 5),
     "Log.entries": lambda w: w.log.entries(),
     "Log.archive": lambda w: w.log.archive([w.message]),
     "Log.remove": lambda w: w.log.remove([w.message]),
