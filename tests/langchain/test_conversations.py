@@ -23,6 +23,8 @@ from langgraph.types import Send
 from htm_core import Memory, anonymous
 from htm_core.prompt.memory_block import split_blocks
 from htm_langchain import HTMMemoryMiddleware, run_inputs, with_memory
+from htm_langchain.conversation import Conversation
+from htm_langchain.messages import encode
 from tests.conftest import Make
 from tests.langchain.models import scripted, texts
 
@@ -605,3 +607,21 @@ def test_of_an_answer_whose_reader_leaves_the_part_so_far_is_kept(make: Make) ->
     assert answer.content.startswith("It is")
     assert answer.content != "It is a long story."
     assert answer.metadata == {"interrupted": True}
+
+
+def test_what_other_middleware_changes_in_a_restored_message_is_not_shown_again(make: Make) -> None:
+    kept = make(user="ann", session="t1")
+    encoded = [
+        encode(HumanMessage("Hello!", id="1")),
+        encode(AIMessage([{"type": "text", "text": "Hi."}], id="2")),
+    ]
+    kept.log().append(
+        [{"content": text, "payload": payload} for text, payload in zip(("Hello!", "Hi."), encoded)]
+    )
+    conversation = Conversation(kept, "t1")
+    for _ in range(3):
+        conversation.begin_turn(None)
+        human, ai = conversation.earlier(frozenset({"none"}))
+        assert (human.content, ai.content) == ("Hello!", [{"type": "text", "text": "Hi."}])
+        human.content = "changed"
+        ai.content[0]["cache_control"] = {"type": "ephemeral"}  # type: ignore[index]  # it has blocks

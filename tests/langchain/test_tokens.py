@@ -9,12 +9,18 @@ from typing import Any
 import pytest
 from langchain.agents import create_agent
 from langchain.agents.structured_output import ToolStrategy
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+from langchain_core.messages import (
+    AIMessage,
+    BaseMessage,
+    HumanMessage,
+    SystemMessage,
+    ToolMessage,
+)
 from langchain_core.tools import StructuredTool
 from pydantic import BaseModel, Field
 
 from htm_langchain import HTMMemoryMiddleware
-from htm_langchain.tokens import HELD, MODELS, Counters, ModelCounts, count
+from htm_langchain.tokens import HELD, MODELS, Counters, ModelCounts, count, fingerprint
 from tests.conftest import Make
 from tests.langchain.models import Scripted, scripted
 from tests.langchain.test_middleware import config, look, said
@@ -144,3 +150,21 @@ def test_tools_count_as_the_text_of_their_schemas_where_the_model_counts() -> No
     assert counts([SystemMessage("x")], tools=[{"type": "web_search"}]) == 1 + len(
         '{"type": "web_search"}'
     )
+
+
+def test_messages_that_say_something_else_have_other_fingerprints() -> None:
+    call = {"name": "look", "args": {}, "id": "c1"}
+    messages = [
+        HumanMessage("hi"),
+        HumanMessage(["hi"]),
+        HumanMessage("['hi']"),
+        HumanMessage("hi", name="ann"),
+        HumanMessage("hi", additional_kwargs={"x": 1}),
+        AIMessage("hi"),
+        AIMessage("hi", tool_calls=[call]),
+        AIMessage("hi", tool_calls=[call | {"args": {"at": 1}}]),
+        ToolMessage("hi", tool_call_id="c1"),
+        ToolMessage("hi", tool_call_id="c2"),
+    ]
+    assert len({fingerprint(each) for each in messages}) == len(messages)
+    assert [fingerprint(each.model_copy()) for each in messages] == list(map(fingerprint, messages))

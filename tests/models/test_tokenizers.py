@@ -166,7 +166,9 @@ def test_a_text_whose_tokens_are_looked_up_has_the_count_of_the_whole_vocabulary
 
 
 @needs_vocabulary
-def test_words_are_counted_without_the_whole_vocabulary_and_long_texts_or_no_words_with_it() -> None:
+def test_words_are_counted_without_the_whole_vocabulary_and_long_texts_or_no_words_with_it() -> (
+    None
+):
     assert FOUND is not None
     loaded = []
 

@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 from htm_core import InvalidInput, Memory, anonymous
+from htm_core.models.minilm.model import MiniLM
 from tests.conftest import Make
 
 
@@ -276,3 +277,34 @@ def test_a_hit_has_the_id_by_which_it_is_forgotten(memory: Memory) -> None:
     memory.remember("The gate code is 4711.")
     memory.forget(memory.recall("gate", mode="text")[0].id)
     assert not memory.recall("gate", mode="text")
+
+
+def test_what_is_appended_is_read_with_the_last_of_the_log_in_the_same_call(memory: Memory) -> None:
+    log = memory.log("s")
+    log.append(talk(3))
+    read = log.append_and_read([{"content": "and now?", "role": "user", "id": "m9"}], 2)
+    assert [(id, mention.content) for id, mention in read] == [
+        ("m2", "message 2"),
+        ("m9", "and now?"),
+    ]
+    assert read == log.entries(2) == log.append_and_read([], 2)
+    with pytest.raises(InvalidInput, match="n"):
+        log.append_and_read(talk(1), -1)
+
+
+@pytest.mark.usefixtures("real_embedder")
+def test_a_question_in_a_log_is_embedded_once_for_the_log_and_its_recall(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs: list[int] = []
+    run = MiniLM._run
+    monkeypatch.setattr(MiniLM, "_run", lambda self, ids: runs.append(len(ids)) or run(self, ids))
+    with make(embedder="minilm") as memory:
+        memory.remember("She lies in Kiel.")
+        memory.flush()  # loads the model
+        runs.clear()
+        memory.log("s").append([{"content": "Where does the Selene lie now?", "role": "user"}])
+        memory.flush()
+        memory.recall("Where does the Selene lie now?")
+        assert runs == [1]
+        assert memory.stats().vectors == memory.stats().passages == 2
