@@ -611,17 +611,14 @@ def test_of_an_answer_whose_reader_leaves_the_part_so_far_is_kept(make: Make) ->
 
 def test_what_other_middleware_changes_in_a_restored_message_is_not_shown_again(make: Make) -> None:
     kept = make(user="ann", session="t1")
-    encoded = [
-        encode(HumanMessage("Hello!", id="1")),
-        encode(AIMessage([{"type": "text", "text": "Hi."}], id="2")),
-    ]
+    human, ai = HumanMessage("Hello!", id="1"), AIMessage([{"type": "text", "text": "Hi."}], id="2")
     kept.log().append(
-        [{"content": text, "payload": payload} for text, payload in zip(("Hello!", "Hi."), encoded)]
+        [{"content": str(each.text), "payload": encode(each)} for each in (human, ai)]
     )
     conversation = Conversation(kept, "t1")
     for _ in range(3):
         conversation.begin_turn(None)
-        human, ai = conversation.earlier(frozenset({"none"}))
-        assert (human.content, ai.content) == ("Hello!", [{"type": "text", "text": "Hi."}])
-        human.content = "changed"
-        ai.content[0]["cache_control"] = {"type": "ephemeral"}  # type: ignore[index]  # it has blocks
+        shown, answer = conversation.earlier(frozenset({"none"}))
+        assert (shown.content, answer.content) == (human.content, ai.content)
+        shown.content = "changed"
+        answer.content[0]["cache_control"] = {"type": "ephemeral"}  # type: ignore[index]  # it has blocks
