@@ -22,7 +22,7 @@ from tests.proxy import Proxy
 from tests.stand_ins import HashEmbedder
 
 # Messages to the server, each of which waits for its answer, at most.
-TURN, STEP = 12, 6
+TURN, STEP = 9, 6
 
 pytestmark = [
     pytest.mark.skipif(
@@ -81,7 +81,7 @@ QUESTIONS = [
 
 @pytest.mark.parametrize("saver", [True, False], ids=["checkpointer", "no checkpointer"])
 @pytest.mark.parametrize("answers", ["always the same", "each time another"])
-def test_a_warm_turn_of_an_agent_waits_for_a_dozen_answers_of_the_server(
+def test_a_warm_turn_of_an_agent_waits_for_nine_answers_of_the_server(
     network: Proxy, far: Memory, saver: bool, answers: str
 ) -> None:
     middleware, checkpointer = HTMMemoryMiddleware(far), InMemorySaver() if saver else None
