@@ -41,7 +41,7 @@ OPERATIONS: Mapping[str, str] = {
     "htm.context": SEARCH, "htm.get": SEARCH, "htm.history": SEARCH, "htm.list": SEARCH,
     "htm.timeline": SEARCH, "htm.who_said": SEARCH, "htm.related": SEARCH, "htm.forget": DELETE,
     "htm.restore": UPDATE, "htm.erase": DELETE, "htm.erase_tenant": DELETE, "htm.load": UPSERT,
-    "htm.log.append": CREATE, "htm.log.tail": SEARCH, "htm.log.entries": SEARCH,
+    "htm.log.append": CREATE, "htm.log.append_and_read": CREATE, "htm.log.tail": SEARCH, "htm.log.entries": SEARCH,
     "htm.log.archive": CREATE, "htm.tags.add": UPDATE, "htm.tags.remove": UPDATE,
     "htm.collection.put": UPSERT, "htm.collection.get": SEARCH, "htm.collection.query": SEARCH,
     "htm.collection.delete": DELETE, "htm.collection.clear": DELETE, "htm.palace.identify": UPSERT,

@@ -157,6 +157,7 @@ NOT_SERVED: Mapping[str, str] = {
     "--whole-tenant does it",
     "close": "the client has its own",
     "log.entries": "it is for adapters that keep the log of a framework",
+    "log.append_and_read": "it is for adapters that keep the log of a framework",
     "log.archive": "it is for adapters that keep the log of a framework",
     "log.remove": "it is for adapters that keep the log of a framework",
     "backup.write": "a backup is of the whole tenant; htm export writes it",

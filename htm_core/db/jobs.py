@@ -126,8 +126,7 @@ def enqueue_supersede(connection: Connection, nodes: Sequence[UUID]) -> None:
     """Queue a comparison of nodes with what was said before; those that only an assistant, a tool
     or a system has said are compared with nothing.
     """
-    if nodes:
-        connection.queue(load("db/jobs")["enqueue_supersede"], {"nodes": sorted(set(nodes))})
+    connection.queue(load("db/jobs")["enqueue_supersede"], {"nodes": sorted(set(nodes))})
 
 
 def enqueue_count(connection: Connection) -> None:

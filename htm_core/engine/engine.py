@@ -459,7 +459,8 @@ class Engine:
                 for each in written
                 if each.node and (each.said_again or each.node in embedded)
             ]
-            jobs.enqueue_supersede(connection, ready)
+            if ready:
+                jobs.enqueue_supersede(connection, ready)
         if self.database.growth.grew(self.tenant, len(made)):
             jobs.enqueue_count(connection)
 

@@ -83,8 +83,8 @@ class Log(Handle):
     def append_and_read(
         self, messages: Sequence[Message], n: int, *, retold: int = 0
     ) -> list[tuple[str | None, Mention]]:
-        """`append`; answers with what `entries(n)` gives after it. That takes no message to the
-        server of its own.
+        """Add `messages`, with `retold` as in `append`; answers with what `entries(n)` gives after
+        it, which takes no message to the server of its own.
         """
         limit, read = validation.check_whole(n, what="n"), list[mentions.Queue]()
 

@@ -151,9 +151,9 @@ class CheckedEmbedder:
 
     def _call(self, function: Callable[[Embedder], _Answer]) -> _Answer:
         try:
-            if self.is_at_hand:
+            if self._is_local and self._embedder is not None:
                 with time_limit.uncounted():
-                    return function(self._loaded())
+                    return function(self._embedder)
             client = ("embedder", id(self.client))  # it lives as long as its calls
             return time_limit.in_time(
                 lambda: function(self._loaded()), client=client, share=time_limit.MODEL_SHARE

@@ -57,7 +57,7 @@ REQUIRED: dict[str, Any] = {
     "id": "id", "ids": ["id"], "items": [{"id": "id", "content": "words"}], "room": "projects", "drawer": "api", "reason": "asked",
     "fact": "It is seven.", "summary": "It is seven.", "contents": ["words"], "uri": "https://a.example/", "fetch": lambda *_: None,
     "folder": "/nowhere", "placed": "id", "note": "id", "outcome": "id", "steps": ["one"], "source": "id", "target": "id", "node": "id",
-    "id_or_key": "id", "vector": [0.1] * 64,
+    "n": 2, "id_or_key": "id", "vector": [0.1] * 64,
 }  # fmt: skip
 # What has no answer to be asked for here: it ends the memory or calls the caller's own code.
 NAMES = (

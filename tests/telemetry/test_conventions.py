@@ -95,6 +95,7 @@ def call_every_verb(memory: Memory, folder: Path) -> None:
     said = log.append([{"content": "Hello.", "role": "user", "id": "m1"}])
     log.tail(2)
     log.entries(2)
+    log.append_and_read([{"content": "Hello again.", "role": "user"}], 2)
     log.archive(said)
     log.remove(said)
     log.replace([{"content": "Hello again.", "role": "user"}])
