@@ -37,7 +37,7 @@ from .known_speakers import KnownSpeakers, SupersedingTenants
 from .owner_claims import EVERYBODY, NOBODY, OwnerClaim
 from .pools import Pools
 from .roles import Roles
-from .transactions import First, Message, Start, Transactions
+from .transactions import First, Message, Start, Transactions, in_one_message
 from .user_walls import UserWall, copy_user_walls
 
 __all__ = ["Connection", "Database", "Row", "close_all", "database"]
@@ -250,17 +250,12 @@ class Database:
         """The answer of `queue`, which queues all statements of a transaction: it is one message,
         and may be done twice. The rest is as in `transaction`.
         """
-        answers: list[T] = []
-
-        def first(connection: Connection) -> None:
-            """Queue them, again where the transaction begins once more elsewhere."""
-            answers[:] = [queue(connection)]
-
-        begun = self.transaction(
-            tenant, role=role, claim=claim, followed=followed, first=first, alone=True
+        return in_one_message(
+            lambda first: self.transaction(
+                tenant, role=role, claim=claim, followed=followed, first=first, alone=True
+            ),
+            queue,
         )
-        with begun:
-            return answers[0]
 
     def reading(
         self,

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
-from typing import Any, LiteralString
+from typing import Any, LiteralString, TypeVar
 
 import psycopg
 from psycopg.pq import TransactionStatus
@@ -59,6 +59,7 @@ SOON = 1.0
 # What says nothing of a session that was there.
 ANOTHER_IS_NO_USE = (NoAnswer, PoolTimeout, PoolClosed, TooManyRequests, StatementsSpread)
 
+T = TypeVar("T")
 # The statements of one message, each with its parameters.
 Message = Sequence[tuple[LiteralString, Mapping[str, Any]]]
 # Queues the first statements of a transaction on its connection.
@@ -86,6 +87,23 @@ class Start:
     first: First | None = None
     # whether that is all of it, which may be done twice: then the commit travels with it, too
     alone: bool = False
+
+
+def in_one_message(
+    begin: Callable[[First], contextlib.AbstractContextManager[Connection]],
+    queue: Callable[[Connection], T],
+) -> T:
+    """The answer of `queue`, which queues all statements of the transaction that `begin` begins
+    with them.
+    """
+    answers: list[T] = []
+
+    def first(connection: Connection) -> None:
+        """Queue them, again where the transaction begins once more elsewhere."""
+        answers[:] = [queue(connection)]
+
+    with begin(first):
+        return answers[0]
 
 
 class Transactions:

@@ -39,7 +39,7 @@ from ..db.database import Connection, Database, Row
 from ..db.errors import RowsMissing, retry_transaction
 from ..db.owner_claims import EVERYBODY, claim_of
 from ..db.records import Entry, WrittenEntry
-from ..db.transactions import First
+from ..db.transactions import First, in_one_message
 from ..models.embedders import CheckedEmbedder, as_option
 from ..text.redaction.redactor import Redactor
 from ..working.memory import Plan, WorkingMemory
@@ -237,15 +237,9 @@ class Engine:
         """The answer of `queue`, which queues all statements of a transaction: where that is
         possible it is one message, and may be done twice. The rest is as in `transaction`.
         """
-        answers: list[T] = []
-
-        def first(connection: Connection) -> None:
-            """Queue them, again where the transaction begins once more elsewhere."""
-            answers[:] = [queue(connection)]
-
-        with self.transaction(everybody=everybody, first=first, alone=True):
-            pass
-        return answers[0]
+        return in_one_message(
+            lambda first: self.transaction(everybody=everybody, first=first, alone=True), queue
+        )
 
     def unsettle(self) -> None:
         """Forget that the rows of this tenant, its robots and its model are there."""
