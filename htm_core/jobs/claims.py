@@ -201,14 +201,13 @@ class JobClaims:
                 wanted[duty, node.tenant].append(node.id)
         claimed: defaultdict[Duty, list[ClaimedJob]] = defaultdict(list)
         for (duty, tenant), nodes in wanted.items():
-            cell = self._database.of(tenant)
-            of: list[ClaimedJob] = []
-            at_home = cell is self._database
-            if at_home and self._rate_limits.admits_at_once(duty.status):
+            cell, admits = self._database.of(tenant), self._rate_limits.admits_at_once
+            if cell is self._database and admits(duty.status):
                 of = self._claim_with_texts(duty, tenant, nodes)
-            if not of and not (at_home and self._rate_limits.admits_at_once(duty.status)):
-                of = self._claim_fresh_in(cell, duty, tenant, nodes)
-            claimed[duty] += of
+                claimed[duty] += of
+                if of or admits(duty.status):  # else the model has failed meanwhile
+                    continue
+            claimed[duty] += self._claim_fresh_in(cell, duty, tenant, nodes)
         return [(duty, of) for duty, of in claimed.items() if of]
 
     def _claim_with_texts(self, duty: Duty, tenant: str, nodes: Sequence[UUID]) -> list[ClaimedJob]:
