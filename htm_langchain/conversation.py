@@ -406,11 +406,11 @@ class Conversation:
         if not messages:
             return
         try:
+            drafts = self._drafts(messages)
             if reads:
-                drafts = self._drafts(messages)
                 self._entries = log.append_and_read(drafts, reads, retold=retold)
             else:
-                log.append(self._drafts(messages), retold=retold)
+                log.append(drafts, retold=retold)
         except InvalidInput:
             for at, message in enumerate(messages):
                 try:

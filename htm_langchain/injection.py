@@ -100,11 +100,11 @@ class MemoryPart:
             window = fit(
                 rest, room=reserved, has_system_prompt=has_system_prompt, counts=self.counts
             )
-        if self.counts(window) < whole:
-            block = block_for(everything)
-            if whole + self._cost(block) <= room:
-                self.conversation.outgrown = False
-                return [*opening, *everything], block
+            if self.counts(window) < whole:
+                block = block_for(everything)
+                if whole + self._cost(block) <= room:
+                    self.conversation.outgrown = False
+                    return [*opening, *everything], block
         self.conversation.outgrown = len(window) < len(everything)
         return [*opening, *window], block_for(window)
 

@@ -1,8 +1,8 @@
 """Waking up: what a new session should know, chosen and cut to a budget of tokens.
 
 What seldom changes comes first and what changes with every session comes last, so that a provider's
-prompt cache can keep the
-beginning: identity, rooms by name, facts that matter now, what is new since last time, notes.
+prompt cache can keep the beginning: identity, rooms by name, facts that matter now, what is new
+since last time, notes.
 
 What matters is what has to do with the session's topic, its last messages and its notes: what lies
 in drawers that the topic names, and what recall finds for it. Then come facts that somebody has
