@@ -22,7 +22,7 @@ import tempfile
 import time
 import tomllib
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
@@ -179,17 +179,19 @@ def table(runs: dict[str, list[Run]]) -> Table:
     return made
 
 
+def talking(command: Sequence[str]) -> subprocess.Popen[bytes]:
+    """A process that is measured, which reads its input and writes lines."""
+    return subprocess.Popen(
+        command, env=environment(), cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+
+
 def memory_table() -> Table:
     """The memory of processes that go on."""
     made = Table("", "RSS, MB", "PSS, MB", title="Memory")
     for name, program in MEMORY.items():
-        with subprocess.Popen(
-            [sys.executable, "-c", f"{program}\nprint('done', flush=True)\ninput()"],
-            env=environment(),
-            cwd=ROOT,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-        ) as process:
+        program = f"{program}\nprint('done', flush=True)\ninput()"
+        with talking([sys.executable, "-c", program]) as process:
             assert process.stdin is not None
             assert process.stdout is not None
             process.stdout.readline()
@@ -202,13 +204,7 @@ def memory_table() -> Table:
 
 def mcp_memory() -> Iterator[tuple[str, tuple[str, str]]]:
     """The memory of `htm mcp`: before it was asked anything, and after some recalls."""
-    with subprocess.Popen(
-        [*HTM, "mcp", "--tenant", TENANT],
-        env=environment(),
-        cwd=ROOT,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-    ) as process:
+    with talking([*HTM, "mcp", "--tenant", TENANT]) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         numbers = iter(range(1, 100))
